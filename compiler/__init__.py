@@ -1,0 +1,1 @@
+"""The compiler that proves fixes. It isn't here yet: this release lints only."""

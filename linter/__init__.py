@@ -1,0 +1,1 @@
+"""How compile-lint looks: files → regions → facts → findings → reports."""

@@ -1,0 +1,216 @@
+"""Facts from annotations and docstrings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ...rules.base.facts import (
+    NONE,
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Extern,
+    Fact,
+    Instance,
+    Mapping,
+    Sequence,
+    Static,
+    Tensor,
+    Unknown,
+    const,
+    join_all,
+)
+from ..index import ModuleInfo
+
+if TYPE_CHECKING:
+    from .analyzer import Analyzer
+
+_SCALARS = {
+    "builtins.int": "int",
+    "builtins.float": "float",
+    "builtins.bool": "bool",
+    "builtins.str": "str",
+    "builtins.bytes": "bytes",
+    "builtins.complex": "complex",
+    "torch.dtype": "dtype",
+    "torch.device": "device",
+    "torch.types.Device": "device",
+    "torch.layout": "layout",
+    "torch.types._dtype": "dtype",
+    "torch.types._int": "int",
+    "torch.types._bool": "bool",
+    "torch.types._float": "float",
+}
+_TENSORS = {
+    "torch.Tensor": "",
+    "torch.nn.Parameter": "",
+    "torch.nn.parameter.Parameter": "",
+    "torch.FloatTensor": "float",
+    "torch.HalfTensor": "float",
+    "torch.DoubleTensor": "float",
+    "torch.LongTensor": "int",
+    "torch.IntTensor": "int",
+    "torch.ByteTensor": "int",
+    "torch.BoolTensor": "bool",
+    "torch.autograd.Variable": "",
+    "torch.cuda.FloatTensor": "float",
+}
+_LISTS = {
+    "list": "list",
+    "List": "list",
+    "Sequence": "list",
+    "MutableSequence": "list",
+    "Iterable": "generator",
+    "Iterator": "generator",
+    "Generator": "generator",
+    "Collection": "list",
+    "set": "set",
+    "Set": "set",
+    "frozenset": "frozenset",
+    "deque": "deque",
+    "Deque": "deque",
+}
+_DICTS = frozenset("dict Dict Mapping MutableMapping OrderedDict DefaultDict defaultdict".split())
+_JAXTYPING = frozenset(
+    "Float Int Bool Complex Shaped Num Real Inexact Integer UInt Float16 Float32 Float64 BFloat16 "
+    "Int8 Int16 Int32 Int64 UInt8 Key".split()
+)
+
+
+def annotation_fact(analyzer: Analyzer, module: ModuleInfo, node: ast.expr | None) -> Fact:
+    """Return the fact of a value annotated so; Unknown when the annotation says nothing."""
+    if node is None:
+        return UNKNOWN
+    if isinstance(node, ast.Constant):
+        if node.value is None:
+            return NONE
+        if isinstance(node.value, str):
+            return _from_text(analyzer, module, node.value)
+        return UNKNOWN
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _alternatives(
+            annotation_fact(analyzer, module, side) for side in (node.left, node.right)
+        )
+    if isinstance(node, ast.Subscript):
+        return _subscript(analyzer, module, node)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _named(analyzer, analyzer.static_value(module, node))
+    return UNKNOWN
+
+
+def _from_text(analyzer: Analyzer, module: ModuleInfo, text: str) -> Fact:
+    try:
+        parsed = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return UNKNOWN
+    return annotation_fact(analyzer, module, parsed)
+
+
+def _alternatives(facts: object) -> Fact:
+    return join_all(facts)
+
+
+def _named(analyzer: Analyzer, value: Fact) -> Fact:
+    if isinstance(value, ClassRef):
+        return analyzer.instance(value)
+    name = value.name if isinstance(value, Extern) else ""
+    if name in _TENSORS:
+        return Tensor(dtype=_TENSORS[name])
+    if name in _SCALARS:
+        return Static(_SCALARS[name])
+    if name == "numpy.ndarray":
+        return Array()
+    last = name.rpartition(".")[2]
+    if name.startswith(("builtins.", "typing.", "collections.")):
+        if last in ("tuple", "Tuple"):
+            return Sequence("tuple")
+        if last in _LISTS:
+            return Sequence(_LISTS[last])
+        if last in _DICTS:
+            return Mapping("dict")
+        if last == "NoneType":
+            return NONE
+    if name == "torch.Size":
+        return Sequence("size", None, Static("int"))
+    if name and analyzer.torch.module(name) is not None:
+        return Instance(name, module=True)
+    if name in ("torch.Generator",):
+        return Instance(name)
+    return UNKNOWN
+
+
+def _subscript(analyzer: Analyzer, module: ModuleInfo, node: ast.Subscript) -> Fact:
+    base = analyzer.static_value(module, node.value)
+    name = base.name if isinstance(base, Extern) else ""
+    last = name.rpartition(".")[2]
+    args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+    def fact(arg: ast.expr) -> Fact:
+        return annotation_fact(analyzer, module, arg)
+
+    if name.startswith("jaxtyping.") and last in _JAXTYPING:
+        return fact(args[0])
+    if last == "Optional":
+        return _alternatives([fact(args[0]), NONE])
+    if last == "Union":
+        return _alternatives(fact(arg) for arg in args)
+    if last == "Literal":
+        return join_all(const(a.value) for a in args if isinstance(a, ast.Constant))
+    if last in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
+        return fact(args[0])
+    if last in ("tuple", "Tuple"):
+        if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
+            return Sequence("tuple", None, fact(args[0]))
+        return Sequence("tuple", tuple(fact(arg) for arg in args))
+    if last in _LISTS:
+        return Sequence(_LISTS[last], None, fact(args[0]))
+    if last in _DICTS and len(args) == 2:
+        return Mapping("dict", (), fact(args[0]), fact(args[1]))
+    return UNKNOWN
+
+
+# `name (torch.Tensor)`, `name (`torch.FloatTensor` of shape …)`, `name: Tensor …`,
+# `:param Tensor name:`, `:type name: Tensor`, numpy's `name : Tensor`
+_GOOGLE = re.compile(r"^\s*\**`?(\w+)`?\s*\(([^)\n]{1,120})", re.M)
+_NUMPY = re.compile(r"^\s*`?(\w+)`?\s*:\s*([^\n]{1,120})$", re.M)
+_SPHINX = re.compile(r":(?:param|type)\s+(?:([\w.\[\], |]+?)\s+)?(\w+)\s*:\s*([^\n]{0,60})")
+_TENSOR_WORD = re.compile(
+    r"(?:^|[\s`~(.])(?:torch\.)?(?:autograd\.)?"
+    r"(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|HalfTensor|Variable|ByteTensor)\b"
+)
+_CONTAINER_WORD = re.compile(r"\b(list|tuple|dict|sequence|iterable|Dict|List|Tuple)\b", re.I)
+_SCALAR_WORD = re.compile(r"\b(int|float|bool|str|string|number|scalar)\b")
+
+
+def docstring_facts(text: str | None) -> dict[str, Fact]:
+    """Return what a docstring (Google, numpy or Sphinx style) says of tensor parameters.
+
+    A guess, never sure: documentation isn't checked by anything. A parameter documented as a
+    tensor *or* a number is left out.
+    """
+    if not text or "ensor" not in text:
+        return {}
+    found: dict[str, Fact] = {}
+    pairs = [(m[1], m[2]) for m in _GOOGLE.finditer(text)]
+    pairs += [(m[1], m[2]) for m in _NUMPY.finditer(text)]
+    pairs += [(m[2], m[1] or m[3]) for m in _SPHINX.finditer(text)]
+    for name, kind in pairs:
+        hit = _TENSOR_WORD.search(kind)
+        if name in found or hit is None or hit.start() > 40:
+            continue
+        if _CONTAINER_WORD.search(kind[: hit.start()]) or _SCALAR_WORD.search(kind):
+            continue
+        dtype = {"LongTensor": "int", "IntTensor": "int", "BoolTensor": "bool"}.get(hit[1], "")
+        if hit[1] in ("FloatTensor", "HalfTensor"):
+            dtype = "float"
+        fact: Fact = Tensor(dtype=dtype, role="input", sure=False)
+        optional = "optional" in kind.lower() or "None" in kind
+        found[name] = join_all([fact, NONE]) if optional else fact
+    return found
+
+
+def known(fact: Fact) -> bool:
+    """Say whether a fact carries any knowledge."""
+    return not isinstance(fact, Unknown)

@@ -1,0 +1,101 @@
+"""Binding targets: names, attributes, items, unpacking."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ...rules.base.facts import (
+    UNKNOWN,
+    Array,
+    Const,
+    Fact,
+    FromTensor,
+    Mapping,
+    Sequence,
+    Tensor,
+    join,
+)
+from . import expressions
+from .frame import Frame, assign_path, path_of
+
+
+def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
+    """Bind a target: name, attribute, item, or unpacking."""
+    env = frame.env
+    assert env is not None
+    frame.record(target, value)
+    if isinstance(target, ast.Name):
+        assign_path(env, target.id, _named(target, value))
+    elif isinstance(target, ast.Attribute):
+        expressions.evaluate(frame, target.value)
+        path = path_of(target)
+        if path is not None:
+            assign_path(env, path, value)
+            frame.stores[path] = join(frame.stores[path], value) if path in frame.stores else value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(frame, target.elts, value)
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, Sequence("list", None, expressions.element_of(frame, value, target)))
+    elif isinstance(target, ast.Subscript):
+        _assign_item(frame, target, value)
+
+
+def _named(target: ast.Name, value: Fact) -> Fact:
+    """Put the variable's name into the story of a value that was made on this line."""
+    origin = value.origin
+    if not isinstance(value, (Tensor, FromTensor, Array)) or origin is None:
+        return value
+    if origin.line != target.lineno or not origin.message.startswith("`"):
+        return value
+    if origin.message.startswith(f"`{target.id}` "):
+        return value
+    message = f"`{target.id}` comes from {origin.message.rpartition(' comes from ')[2]}"
+    return replace(value, origin=replace(origin, message=message))
+
+
+def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
+    starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    items: tuple[Fact, ...] | None = None
+    if isinstance(value, Sequence) and value.items is not None:
+        items = value.items
+    if items is not None and starred is None and len(items) == len(targets):
+        for target, item in zip(targets, items):
+            assign(frame, target, item)
+        return
+    if items is not None and starred is not None and len(items) >= len(targets) - 1:
+        after = len(targets) - starred - 1
+        middle = items[starred : len(items) - after]
+        for target, item in zip(targets[:starred], items):
+            assign(frame, target, item)
+        assign(frame, targets[starred], UNKNOWN)
+        inner = targets[starred]
+        assert isinstance(inner, ast.Starred)
+        assign(frame, inner.value, Sequence("list", middle))
+        for target, item in zip(targets[starred + 1 :], items[len(items) - after :]):
+            assign(frame, target, item)
+        return
+    each = expressions.element_of(frame, value, targets[0] if targets else ast.Tuple([], ast.Load()))
+    for target in targets:
+        assign(frame, target, each)
+
+
+def _assign_item(frame: Frame, target: ast.Subscript, value: Fact) -> None:
+    """`x[i] = v`: tensors keep their fact, containers learn about their elements."""
+    base = expressions.evaluate(frame, target.value)
+    index = expressions.evaluate(frame, target.slice)
+    path = path_of(target.value)
+    if path is None or frame.env is None:
+        return
+    if isinstance(base, Mapping):
+        if isinstance(index, Const):
+            items = tuple(kv for kv in base.items if kv[0] != index.value)
+            new: Fact = Mapping(
+                base.kind, (*items, (index.value, value)), base.key, base.elem, base.exact
+            )
+        else:
+            elem = value if base.exact and not base.items else join(base.elem, value)
+            new = Mapping(base.kind, base.items, join(base.key, index), elem, False)
+        frame.env[path] = new
+    elif isinstance(base, Sequence):
+        frame.env[path] = Sequence(base.kind, None, join(base.element(), value))

@@ -1,0 +1,416 @@
+"""Builtins and the standard library: what calls of them give."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...rules.base.facts import (
+    NONE,
+    UNKNOWN,
+    Array,
+    BoundMethod,
+    ClassRef,
+    Const,
+    Extern,
+    Fact,
+    FromTensor,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    const,
+    join,
+    join_all,
+    options,
+)
+from . import calls, expressions
+from .frame import Frame, source_text
+from .narrow import class_options, is_instance
+
+if TYPE_CHECKING:
+    from .calls import Arguments
+
+Model = Callable[[Frame, ast.Call, "Arguments"], Fact]
+
+
+def builtin(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
+    """Return the result of a builtin function or class."""
+    model = _BUILTINS.get(name)
+    if model is not None:
+        return model(frame, node, given)
+    if name[:1].isupper():
+        return Instance(f"builtins.{name}")
+    return UNKNOWN
+
+
+def data_of(fact: Fact) -> Fact | None:
+    """Return the alternative of a fact that depends on tensor data, None when there is none."""
+    for option in options(fact):
+        if isinstance(option, (Tensor, FromTensor)):
+            return option
+        if isinstance(option, Array) and not option.constant:
+            return option
+    return None
+
+
+def _first(given: Arguments) -> Fact:
+    return given.args[0] if given.args else UNKNOWN
+
+
+def _read(frame: Frame, node: ast.Call, fact: Fact, kind: str) -> FromTensor:
+    how = fact.how if isinstance(fact, FromTensor) else "item"
+    origin = frame.origin(node, f"`{source_text(node)}`", fact.origin)
+    return FromTensor(kind, how, origin=origin, sure=fact.sure)
+
+
+def _len(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    fact = _first(given)
+    for option in options(fact):
+        if isinstance(option, Tensor) and option.ragged:
+            origin = frame.origin(node, f"`{source_text(node)}`", option.origin)
+            return FromTensor("int", "size", origin=origin, sure=option.sure)
+    if isinstance(fact, Sequence) and fact.items is not None and fact.kind in ("tuple", "size"):
+        return const(len(fact.items))
+    if any(isinstance(o, (Tensor, Array)) for o in options(fact)):
+        return ShapeInt()
+    return Static("int")
+
+
+def _range(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    for fact in given.args:
+        found = data_of(fact)
+        if found is not None:
+            return Sequence("range", None, _read(frame, node, found, "int"))
+    if any(isinstance(o, ShapeInt) for fact in given.args for o in options(fact)):
+        return Sequence("range", None, ShapeInt())
+    return Sequence("range", None, Static("int"))
+
+
+def _enumerate(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    elem = expressions.element_of(frame, _first(given), node)
+    return Sequence("enumerate", None, Sequence("tuple", (Static("int"), elem)))
+
+
+def _zip(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    if given.open:
+        each = join_all(
+            expressions.element_of(frame, fact, node)
+            for fact in given.args
+        )
+        return Sequence("zip", None, Sequence("tuple", None, each))
+    elems = tuple(expressions.element_of(frame, fact, node) for fact in given.args)
+    return Sequence("zip", None, Sequence("tuple", elems))
+
+
+def _sequence(kind: str) -> Model:
+    def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+        if not given.args:
+            return Sequence(kind, ())
+        fact = given.args[0]
+        if isinstance(fact, Sequence) and fact.items is not None:
+            items = tuple(reversed(fact.items)) if kind == "reversed" else fact.items
+            return Sequence("list" if kind == "reversed" else kind, items, origin=fact.origin)
+        kind_made = "list" if kind == "reversed" else kind
+        return Sequence(kind_made, None, expressions.element_of(frame, fact, node))
+
+    return model
+
+
+def _sorted(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    elem = expressions.element_of(frame, _first(given), node)
+    _call_key(frame, node, given, elem)
+    return Sequence("list", None, elem)
+
+
+def _call_key(frame: Frame, node: ast.Call, given: Arguments, elem: Fact) -> None:
+    key = given.kwargs.get("key")
+    if isinstance(key, Function):
+        calls.call_function(frame, node, key, [elem], {})
+
+
+def _number(kind: str) -> Model:
+    def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+        fact = _first(given)
+        found = data_of(fact)
+        if found is not None:
+            return _read(frame, node, found, kind)
+        if isinstance(fact, Const) and isinstance(fact.value, (bool, int, float)):
+            try:
+                made = {"int": int, "float": float, "bool": bool}[kind](fact.value)
+            except (ValueError, OverflowError):
+                return Static(kind)
+            return const(made)
+        if isinstance(fact, ShapeInt):
+            return ShapeInt(kind)
+        return Static(kind)
+
+    return model
+
+
+def _arithmetic(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    """min, max, abs, round, pow, sum, divmod: as wide as their operands."""
+    values = list(given.args)
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name in ("min", "max", "sum") and (len(values) == 1 or name == "sum") and values:
+        if name != "sum":
+            _call_key(frame, node, given, expressions.element_of(frame, values[0], node))
+        values[0] = expressions.element_of(frame, values[0], node)
+    found = [f for f in map(data_of, values) if f is not None]
+    for kind in (Tensor, Array):
+        picked = next((f for f in found if isinstance(f, kind)), None)
+        if picked is not None:
+            return picked
+    if found:
+        return _read(frame, node, found[0], getattr(found[0], "kind", ""))
+    if any(isinstance(o, ShapeInt) for v in values for o in options(v)):
+        return ShapeInt()
+    if all(isinstance(v, (Const, Static)) for v in values):
+        return Static(values[0].kind if values else "")  # type: ignore[attr-defined]
+    return join_all(values) if name in ("min", "max") else UNKNOWN
+
+
+def _any_all(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    fact = _first(given)
+    elem = expressions.element_of(frame, fact, node)
+    found = data_of(elem)
+    if found is not None:
+        return _read(frame, node, found, "bool")
+    if any(isinstance(o, ShapeInt) for o in options(elem)):
+        return ShapeInt("bool")
+    return Static("bool")
+
+
+def _isinstance(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    if len(given.args) != 2:
+        return Static("bool")
+    classes = class_options(given.args[1])
+    if not classes:
+        return Static("bool")
+    verdicts = {is_instance(option, classes) for option in options(given.args[0])}
+    if len(verdicts) == 1:
+        verdict = verdicts.pop()
+        if verdict is not None:
+            return const(verdict)
+    return Static("bool")
+
+
+def _getattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    if len(given.args) < 2:
+        return UNKNOWN
+    name = given.args[1]
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return UNKNOWN
+    target = ast.copy_location(ast.Attribute(node.args[0], name.value, ast.Load()), node)
+    found = expressions.attribute_of(frame, target, given.args[0])
+    if len(given.args) > 2:
+        return join(found, given.args[2])
+    return found
+
+
+def _hasattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    return Static("bool")
+
+
+def _type(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    fact = _first(given)
+    if isinstance(fact, Instance) and not isinstance(fact.cls, str):
+        return ClassRef(fact.cls)
+    if isinstance(fact, Tensor):
+        return Extern("torch.Tensor", sure=fact.sure)
+    return UNKNOWN
+
+
+def _map(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    if len(given.args) < 2:
+        return UNKNOWN
+    elems = [expressions.element_of(frame, fact, node) for fact in given.args[1:]]
+    function = given.args[0]
+    if isinstance(function, Function):
+        return Sequence("generator", None, calls.call_function(frame, node, function, elems, {}))
+    if isinstance(function, Extern) and function.name in ("builtins.int", "builtins.float"):
+        inner = calls.Arguments([elems[0]])
+        return Sequence("generator", None, builtin(frame, node, function.name[9:], inner))
+    return Sequence("generator")
+
+
+def _filter(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    if len(given.args) < 2:
+        return UNKNOWN
+    elem = expressions.element_of(frame, given.args[1], node)
+    if isinstance(given.args[0], Function):
+        calls.call_function(frame, node, given.args[0], [elem], {})
+    return Sequence("generator", None, elem)
+
+
+def _next(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    elem = expressions.element_of(frame, _first(given), node)
+    return join(elem, given.args[1]) if len(given.args) > 1 else elem
+
+
+def _dict(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    items = tuple(given.kwargs.items())
+    if not given.args:
+        return Mapping("dict", items, exact=not given.open)
+    source = given.args[0]
+    if isinstance(source, Mapping):
+        kept = tuple(kv for kv in source.items if kv[0] not in given.kwargs)
+        return Mapping("dict", kept + items, source.key, source.elem, source.exact)
+    pair = expressions.element_of(frame, source, node)
+    if isinstance(pair, Sequence) and pair.items is not None and len(pair.items) == 2:
+        return Mapping("dict", items, pair.items[0], pair.items[1])
+    return Mapping("dict", items)
+
+
+def _kind(kind: str) -> Model:
+    def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+        return Static(kind)
+
+    return model
+
+
+def _nothing(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    return NONE
+
+
+def _slice(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+    none = const(None)
+    if len(given.args) == 1:
+        return Sequence("slice", (none, given.args[0], none))
+    padded = [*given.args, none, none, none][:3]
+    return Sequence("slice", tuple(padded))
+
+
+_BUILTINS: dict[str, Model] = {
+    "len": _len,
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "list": _sequence("list"),
+    "tuple": _sequence("tuple"),
+    "set": _sequence("set"),
+    "frozenset": _sequence("frozenset"),
+    "reversed": _sequence("reversed"),
+    "iter": _sequence("generator"),
+    "sorted": _sorted,
+    "int": _number("int"),
+    "float": _number("float"),
+    "bool": _number("bool"),
+    "complex": _number("complex"),
+    "min": _arithmetic,
+    "max": _arithmetic,
+    "sum": _arithmetic,
+    "abs": _arithmetic,
+    "round": _arithmetic,
+    "pow": _arithmetic,
+    "any": _any_all,
+    "all": _any_all,
+    "isinstance": _isinstance,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "callable": _hasattr,
+    "issubclass": _hasattr,
+    "type": _type,
+    "map": _map,
+    "filter": _filter,
+    "next": _next,
+    "dict": _dict,
+    "str": _kind("str"),
+    "repr": _kind("str"),
+    "format": _kind("str"),
+    "id": _kind("int"),
+    "hash": _kind("int"),
+    "print": _nothing,
+    "setattr": _nothing,
+    "slice": _slice,
+}
+
+
+def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
+    """Return the result of a call into the standard library or another package."""
+    top, _, last = name.rpartition(".")
+    if top == "math":
+        found = next((f for f in map(data_of, given.args) if f is not None), None)
+        if found is not None:
+            return _read(frame, node, found, "float")
+        whole = last in ("ceil", "floor", "prod", "gcd", "comb", "isqrt", "trunc")
+        kind = "int" if whole else "bool" if last.startswith("is") else "float"
+        if any(isinstance(a, ShapeInt) for a in given.args):
+            return ShapeInt(kind)
+        return Static(kind)
+    if name in ("copy.deepcopy", "copy.copy", "typing.cast"):
+        if name == "typing.cast":
+            return given.args[1] if len(given.args) > 1 else UNKNOWN
+        return _first(given)
+    if name == "functools.partial":
+        return _partial(given)
+    if name in ("functools.reduce",) and len(given.args) >= 2:
+        elem = expressions.element_of(frame, given.args[1], node)
+        if isinstance(given.args[0], Function):
+            return calls.call_function(frame, node, given.args[0], [elem, elem], {})
+        return elem
+    if name.startswith("itertools."):
+        return _itertools(frame, node, last, given)
+    if name in ("collections.OrderedDict", "collections.defaultdict"):
+        extra = calls.Arguments(given.args[1:] if last == "defaultdict" else given.args)
+        made = _dict(frame, node, extra)
+        return made
+    if name == "collections.deque":
+        return _sequence("deque")(frame, node, given)
+    if name.startswith("einops.") or name in _TENSOR_LIBRARY:
+        source = next((f for f in map(data_of, given.args) if f is not None), None)
+        origin = frame.origin(node, f"`{source_text(node)}`", source.origin if source else None)
+        return Tensor(origin=origin, sure=source.sure if source else False)
+    if name == "logging.getLogger":
+        return Instance("logging.Logger")
+    if name.startswith("random.") and last[:1].islower():
+        kind = "int" if last in ("randint", "randrange", "getrandbits") else "float"
+        if last in ("choice", "sample", "choices"):
+            elem = expressions.element_of(frame, _first(given), node)
+            return elem if last == "choice" else Sequence("list", None, elem)
+        return FromTensor(kind, "random", origin=frame.origin(node, f"`{source_text(node)}`"))
+    if last[:1].isupper() and top:
+        return Instance(name)
+    return UNKNOWN
+
+
+_TENSOR_LIBRARY = frozenset({"opt_einsum.contract", "torch_scatter.scatter"})
+
+
+def _partial(given: Arguments) -> Fact:
+    target = _first(given)
+    rest = tuple(given.args[1:])
+    if isinstance(target, Function):
+        return Function(
+            target.function, target.bound, target.closure, target.partial + rest,
+            origin=target.origin,
+        )
+    return target if not rest else UNKNOWN
+
+
+def _itertools(frame: Frame, node: ast.Call, last: str, given: Arguments) -> Fact:
+    elems = [expressions.element_of(frame, fact, node) for fact in given.args]
+    if last in ("chain", "cycle", "islice", "takewhile", "dropwhile"):
+        return Sequence("generator", None, join_all(elems[:1] if last == "islice" else elems))
+    if last == "count":
+        return Sequence("generator", None, Static("int"))
+    if last == "product":
+        return Sequence("generator", None, Sequence("tuple", tuple(elems)))
+    if last in ("combinations", "permutations", "pairwise", "combinations_with_replacement"):
+        return Sequence("generator", None, Sequence("tuple", None, join_all(elems[:1])))
+    if last == "repeat":
+        return Sequence("generator", None, _first(given))
+    if last == "accumulate":
+        return Sequence("generator", None, join_all(elems[:1]))
+    if last == "zip_longest":
+        filled = tuple(join(e, NONE) for e in elems)
+        return Sequence("generator", None, Sequence("tuple", filled))
+    return Sequence("generator", None, UNKNOWN)
+
+
+__all__ = ["BoundMethod", "Unknown", "builtin", "data_of", "library"]

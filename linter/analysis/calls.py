@@ -1,0 +1,336 @@
+"""Calls: what is called, with what, and what comes back."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ...rules.base.context import Callee
+from ...rules.base.facts import (
+    UNKNOWN,
+    Array,
+    BoundMethod,
+    ClassRef,
+    Const,
+    Extern,
+    Fact,
+    FromTensor,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    const,
+    join_all,
+    options,
+)
+from . import builtin_calls, containers, expressions, objects, tensors
+from .classes import decorator_names, find_method
+from .frame import Frame, source_text
+
+# What Dynamo answers when traced code asks what is tracing it.
+CONSTANT_CALLS: dict[str, object] = {
+    "torch.jit.is_scripting": False,
+    "torch.jit.is_tracing": False,
+    "torch._C._get_tracing_state": None,
+    "torch.compiler.is_compiling": True,
+    "torch.compiler.is_dynamo_compiling": True,
+    "torch.compiler.is_exporting": False,
+    "torch._dynamo.is_compiling": True,
+    "torch._dynamo.external_utils.is_compiling": True,
+    "torch._utils.is_compiling": True,
+    "torch.onnx.is_in_onnx_export": False,
+    "torch.overrides.has_torch_function": False,
+    "torch.overrides.has_torch_function_unary": False,
+    "torch.overrides.has_torch_function_variadic": False,
+    "torch.fx._symbolic_trace.is_fx_tracing": False,
+}
+# Decorators that end a region: the body runs uncaptured, or as one opaque operator.
+DISABLING = frozenset({"disable", "_disable_dynamo", "dont_compile"})
+OPAQUE = frozenset({"allow_in_graph", "nonstrict_trace", "custom_op", "triton_op", "impl", "script",
+                    "leaf_function", "substitute_in_graph"})
+
+
+@dataclass(slots=True)
+class Arguments:
+    """Facts of a call's arguments; `open` when `*args` or `**kwargs` hide some."""
+
+    args: list[Fact] = field(default_factory=list)
+    kwargs: dict[str, Fact] = field(default_factory=dict)
+    open: bool = False
+
+
+def arguments(frame: Frame, node: ast.Call) -> Arguments:
+    """Evaluate the arguments of a call in order."""
+    result = Arguments()
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            inner = expressions.evaluate(frame, arg)
+            if isinstance(inner, Sequence) and inner.items is not None and not result.open:
+                result.args.extend(inner.items)
+            else:
+                result.open = True
+                if isinstance(inner, (Sequence, Tensor)):
+                    result.args.append(expressions.element_of(frame, inner, arg))
+        else:
+            result.args.append(expressions.evaluate(frame, arg))
+    for keyword in node.keywords:
+        fact = expressions.evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            result.kwargs[keyword.arg] = fact
+        elif isinstance(fact, Mapping):
+            result.kwargs.update((k, v) for k, v in fact.items if isinstance(k, str))
+            result.open = result.open or not fact.exact
+        else:
+            result.open = True
+    return result
+
+
+def call(frame: Frame, node: ast.Call) -> Fact:
+    """Evaluate a call expression."""
+    function = expressions.evaluate(frame, node.func)
+    given = arguments(frame, node)
+    choices = options(function)
+    if len(choices) > 1:  # calling None raises: the code knows that it isn't
+        choices = tuple(o for o in choices if not isinstance(o, Const))
+    results = [_call_one(frame, node, option, given, len(choices) == 1) for option in choices]
+    return join_all(results)
+
+
+def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:
+    callee = _callee(frame, function)
+    if callee.name or callee.project is not None:
+        old = frame.callees.get(node)
+        if old is None or (callee.sure and not old.sure):
+            frame.callees[node] = callee if only else Callee(
+                callee.name, callee.receiver, callee.project, False
+            )
+    if isinstance(function, (Function, ClassRef, Instance)):
+        if isinstance(function, Instance) and isinstance(function.cls, str):
+            return _call_external_object(frame, node, function, given)
+        return call_function(frame, node, function, given.args, given.kwargs, given.open)
+    if isinstance(function, Extern):
+        return _call_extern(frame, node, function.name, given)
+    if isinstance(function, BoundMethod):
+        return _call_method(frame, node, function, given)
+    return UNKNOWN
+
+
+def _callee(frame: Frame, function: Fact) -> Callee:
+    if isinstance(function, Extern):
+        return Callee(function.name, sure=function.sure)
+    if isinstance(function, Function):
+        names = decorator_names(function.function)
+        if names & DISABLING:
+            return Callee("torch.compiler.disable", project=function.function)
+        return Callee("", function.bound, function.function)
+    if isinstance(function, ClassRef):
+        made = find_method(frame.analyzer, function.cls, "__init__")
+        external = frame.analyzer.external_base(function.cls)
+        return Callee(external, project=made)
+    if isinstance(function, BoundMethod):
+        receiver = function.receiver
+        return Callee(method_name(receiver, function.name), receiver, sure=receiver.sure)
+    if isinstance(function, Instance):
+        if isinstance(function.cls, str):
+            return Callee(function.cls if function.module else function.cls + ".__call__", function)
+        name = "forward" if function.module else "__call__"
+        project = find_method(frame.analyzer, function.cls, name)
+        base = frame.analyzer.external_base(function.cls) if project is None else ""
+        return Callee(base, function, project)
+    return Callee()
+
+
+def method_name(receiver: Fact, name: str) -> str:
+    """Return the canonical dotted name of a method of a value."""
+    if isinstance(receiver, Tensor):
+        return f"torch.Tensor.{name}"
+    if isinstance(receiver, Array):
+        return f"numpy.ndarray.{name}"
+    if isinstance(receiver, Sequence):
+        kind = receiver.kind if receiver.kind in ("list", "tuple", "set", "deque", "frozenset") else (
+            "generator" if receiver.kind == "generator" else "tuple"
+        )
+        return f"{kind}.{name}"
+    if isinstance(receiver, Mapping):
+        return f"dict.{name}"
+    if isinstance(receiver, Instance):
+        return f"{receiver.cls if isinstance(receiver.cls, str) else receiver.cls.name}.{name}"
+    kind = getattr(receiver, "kind", "")
+    return f"{kind}.{name}" if kind else ""
+
+
+def call_function(
+    frame: Frame,
+    node: ast.AST,
+    function: Fact,
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+    unknown_rest: bool = False,
+) -> Fact:
+    """Call a function, class, bound method or object of the project."""
+    analyzer = frame.analyzer
+    if isinstance(function, ClassRef):
+        return analyzer.construct(frame, node, function, args, kwargs, unknown_rest)
+    if isinstance(function, Instance):
+        return _call_object(frame, node, function, args, kwargs, unknown_rest)
+    if not isinstance(function, Function):
+        return UNKNOWN
+    info = function.function
+    names = decorator_names(info)
+    if names & (DISABLING | OPAQUE):
+        declared = analyzer.declared_return(info)
+        if isinstance(declared, Unknown) and names & OPAQUE:
+            origin = frame.origin(node, f"`{source_text(node)}`")
+            return Tensor(origin=origin, sure=False)
+        return declared
+    return analyzer.inline(frame, node, function, args, kwargs, unknown_rest)
+
+
+def _call_object(
+    frame: Frame,
+    node: ast.AST,
+    this: Instance,
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+    unknown_rest: bool,
+) -> Fact:
+    analyzer = frame.analyzer
+    name = "forward" if this.module else "__call__"
+    method = find_method(analyzer, this.cls, name) or find_method(analyzer, this.cls, "__call__")
+    if method is not None:
+        return call_function(frame, node, Function(method, this), args, kwargs, unknown_rest)
+    base = analyzer.external_base(this.cls)
+    if base and this.module:
+        if base.endswith((".Sequential", ".ModuleList")):
+            return _sequential(frame, node, this, args, kwargs)
+        return objects.module_call(frame, node, base, args, kwargs)
+    return UNKNOWN
+
+
+def call_method_named(
+    frame: Frame, node: ast.AST, this: Instance, name: str, args: list[Fact] | None = None
+) -> Fact:
+    """Call a method of a project object by name; Unknown when the project doesn't define it."""
+    if isinstance(this.cls, str):
+        return UNKNOWN
+    method = find_method(frame.analyzer, this.cls, name)
+    if method is None:
+        return frame.analyzer.contained(this) if name == "__getitem__" else UNKNOWN
+    return call_function(frame, node, Function(method, this), args or [], {})
+
+
+def _call_external_object(
+    frame: Frame, node: ast.Call, this: Instance, given: Arguments
+) -> Fact:
+    if not this.module:
+        return UNKNOWN
+    if this.cls.endswith(".Sequential"):
+        return _sequential(frame, node, this, given.args, given.kwargs)
+    return objects.module_call(frame, node, this.cls, given.args, given.kwargs)
+
+
+def _sequential(
+    frame: Frame, node: ast.AST, this: Instance, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact:
+    """A Sequential feeds each layer with what the one before gave."""
+    layers = dict(this.attrs).get("*")
+    fact = args[0] if args else UNKNOWN
+    if not isinstance(layers, Sequence):
+        return objects.module_call(frame, node, "torch.nn.Sequential", args, kwargs)
+    known = layers.items if layers.items is not None else (layers.elem,)
+    for layer in known:
+        results = []
+        for option in options(layer):
+            if isinstance(option, Instance) and isinstance(option.cls, str) and option.module:
+                if option.cls.endswith(".Sequential"):
+                    results.append(_sequential(frame, node, option, [fact], {}))
+                else:
+                    results.append(objects.module_call(frame, node, option.cls, [fact], {}))
+            elif isinstance(option, (Instance, Function)):
+                results.append(call_function(frame, node, option, [fact], {}))
+        fact = join_all(results)
+    return fact
+
+
+def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
+    analyzer = frame.analyzer
+    if name in CONSTANT_CALLS:
+        return const(CONSTANT_CALLS[name])
+    top = name.partition(".")[0]
+    if top == "builtins":
+        return builtin_calls.builtin(frame, node, name[9:], given)
+    if top == "torch":
+        made = objects.construct(frame, node, name, given.args, given.kwargs)
+        if made is not None:
+            return made
+        return tensors.tensor_call(frame, node, name, None, given.args, given.kwargs)
+    if top == "numpy":
+        return objects.numpy_call(frame, node, name, given.args, given.kwargs)
+    return builtin_calls.library(frame, node, name, given)
+
+
+def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Arguments) -> Fact:
+    receiver, name = method.receiver, method.name
+    if isinstance(receiver, Tensor):
+        full = f"torch.Tensor.{name}"
+        return tensors.tensor_call(frame, node, full, receiver, given.args, given.kwargs)
+    if isinstance(receiver, Array):
+        return _array_method(frame, node, receiver, name, given)
+    if isinstance(receiver, (Sequence, Mapping)):
+        return containers.method(frame, node, receiver, name, given.args, given.kwargs)
+    if isinstance(receiver, Instance):
+        return _object_method(frame, node, receiver, name, given)
+    if isinstance(receiver, (Const, Static)) and receiver.kind == "str":
+        return containers.string_method(name)
+    if isinstance(receiver, FromTensor):
+        return FromTensor("", receiver.how, origin=receiver.origin, sure=receiver.sure)
+    return ShapeInt() if isinstance(receiver, ShapeInt) else UNKNOWN
+
+
+def _array_method(
+    frame: Frame, node: ast.Call, array: Array, name: str, given: Arguments
+) -> Fact:
+    origin = frame.origin(node, f"`{source_text(node)}`", array.origin)
+    if name in ("item", "tolist") and not array.constant:
+        kind = array.dtype if name == "item" else "list"
+        return FromTensor(kind, origin=origin, sure=array.sure)
+    if name in ("item", "tolist"):
+        return Static()
+    reduced = name in ("sum", "mean", "any", "all", "max", "min", "std", "prod", "argmax")
+    rank = 0 if reduced and not given.args and not given.kwargs else None
+    dtype = "bool" if name in ("any", "all") else array.dtype
+    return Array(rank, dtype, array.constant, origin=origin, sure=array.sure)
+
+
+def _object_method(
+    frame: Frame, node: ast.Call, this: Instance, name: str, given: Arguments
+) -> Fact:
+    cls = this.cls
+    if not isinstance(cls, str):
+        return UNKNOWN
+    if cls.startswith(("torch.nn.", "torch.optim")) or this.module:
+        if name in ("parameters", "buffers"):
+            return Sequence("generator", None, Tensor(role="param"))
+        if name in ("named_parameters", "named_buffers"):
+            pair = Sequence("tuple", (Static("str"), Tensor(role="param")))
+            return Sequence("generator", None, pair)
+        if name in ("items", "named_children", "named_modules"):
+            inner = frame.analyzer.contained(this)
+            return Sequence("generator", None, Sequence("tuple", (Static("str"), inner)))
+        if name in ("values", "children", "modules"):
+            return Sequence("generator", None, frame.analyzer.contained(this))
+        if name == "forward":
+            return objects.module_call(frame, node, cls, given.args, given.kwargs)
+        if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):
+            return this
+    if cls.startswith("numpy.random."):
+        origin = frame.origin(node, f"`{source_text(node)}`")
+        return FromTensor("float", "random", origin=origin)
+    if cls == "random.Random":
+        origin = frame.origin(node, f"`{source_text(node)}`")
+        return FromTensor("", "random", origin=origin)
+    return builtin_calls.library(frame, node, f"{cls}.{name}", given)

@@ -1,0 +1,539 @@
+"""Expressions: the fact of every kind of expression node."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ...rules.base.facts import (
+    UNKNOWN,
+    Array,
+    BoundMethod,
+    ClassRef,
+    Const,
+    Extern,
+    Fact,
+    FromTensor,
+    Function,
+    Instance,
+    Mapping,
+    ModuleRef,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    const,
+    join,
+    join_all,
+    options,
+)
+from . import binding, calls, tensors
+from .classes import after, attributes, find_method, is_property
+from .frame import Env, Frame, join_envs, path_of, source_text
+from .narrow import refine, truth_of
+from .operators import binary, compare, unary
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Fact:
+    """Return what an expression is, and record it for the rules."""
+    if frame.env is None:
+        return UNKNOWN
+    handler = _HANDLERS.get(type(node))
+    return frame.record(node, UNKNOWN if handler is None else handler(frame, node))
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Fact:
+    return const(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> Fact:
+    env = frame.env
+    assert env is not None
+    if node.id in env and node.id not in frame.globals:
+        return env[node.id]
+    if node.id in frame.closure:
+        return frame.closure[node.id]
+    return frame.analyzer.module_value(frame.module, node.id)
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
+    if isinstance(node.value, ast.Call) and _is_super(node.value):
+        return _super_attribute(frame, node)
+    base = evaluate(frame, node.value)
+    path = path_of(node)
+    if path is not None and frame.env is not None and path in frame.env:
+        return frame.env[path]
+    return attribute_of(frame, node, base)
+
+
+def attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
+    """Return what `base.attr` is."""
+    choices = options(base)
+    if len(choices) > 1:  # None has no attributes to speak of: the code guards against it
+        choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
+    return join_all(_attribute_of(frame, node, option) for option in choices)
+
+
+_CONFIG = {"dtype": "dtype", "device": "device", "training": "bool", "requires_grad": "bool",
+           "is_cuda": "bool", "layout": "layout"}
+# Methods that, on a value of unknown type in code about tensors, tell that it is one.
+TENSOR_METHODS = frozenset(
+    "any all isnan isinf isfinite abs_ item detach unsqueeze squeeze permute masked_fill "
+    "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand expand_as view "
+    "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk scatter "
+    "scatter_ scatter_add scatter_add_ gather index_select index_add_ index_copy_ flatten "
+    "transpose bmm matmul norm logsumexp repeat_interleave numel long requires_grad_ "
+    "half bfloat16 mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
+    "logical_not isclose narrow chunk unbind tril triu diagonal unfold new_zeros new_ones "
+    "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt".split()
+) - {"flatten", "norm", "any", "all", "item", "view", "chunk", "unfold", "long", "half", "expand",
+     "transpose", "gather", "scatter", "narrow"}
+_COMPARED_METHODS = frozenset({"any", "all", "sum", "float", "long", "int", "nonzero", "to",
+                               "item", "squeeze", "unsqueeze", "numpy", "cpu"})
+
+
+def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
+    name = node.attr
+    if isinstance(base, Tensor):
+        found = tensors.attribute(frame, node, base)
+        return found if found is not None else BoundMethod(base, name)
+    if isinstance(base, Extern):
+        return frame.analyzer.extern(f"{base.name}.{name}")
+    if isinstance(base, ModuleRef):
+        return frame.analyzer.member(base.module, name, frame.module)
+    if isinstance(base, Instance):
+        return _instance_attribute(frame, node, base)
+    if isinstance(base, ClassRef):
+        method = find_method(frame.analyzer, base.cls, name)
+        if method is not None:
+            names = {getattr(d, "id", "") for d in method.decorators}
+            return Function(method, base if "classmethod" in names else None)
+        return attributes(frame.analyzer, base.cls).get(name, UNKNOWN)
+    if isinstance(base, Array):
+        return _array_attribute(frame, node, base)
+    if isinstance(base, Mapping):
+        item = base.get(name) if base.kind != "dict" else None
+        return item if item is not None else BoundMethod(base, name)
+    if isinstance(base, (Sequence, Const, ShapeInt, FromTensor)):
+        if isinstance(base, Sequence) and base.kind.startswith("named:"):
+            fields = base.kind[6:].split(",")
+            if name in fields and base.items is not None:
+                return base.items[fields.index(name)]
+        return BoundMethod(base, name)
+    if isinstance(base, Static):
+        if base.kind in ("str", "int", "float", "bool", "bytes"):
+            return BoundMethod(base, name)
+        return Static() if not base.kind else UNKNOWN
+    if isinstance(base, Unknown):
+        return _guess(node)
+    return UNKNOWN
+
+
+def _guess(node: ast.Attribute) -> Fact:
+    """An attribute of a value of unknown type: some names say enough."""
+    if node.attr == "shape":
+        return Sequence("size", None, ShapeInt(sure=False), sure=False)
+    if node.attr in _CONFIG:
+        return Static(_CONFIG[node.attr])
+    if node.attr == "ndim":
+        return ShapeInt(sure=False)
+    if node.attr in TENSOR_METHODS or (
+        node.attr in _COMPARED_METHODS and isinstance(node.value, ast.Compare)
+    ):
+        return BoundMethod(Tensor(sure=False), node.attr)
+    return UNKNOWN
+
+
+def _array_attribute(frame: Frame, node: ast.Attribute, base: Array) -> Fact:
+    if node.attr == "shape":
+        return Sequence("size", None, ShapeInt())
+    if node.attr in ("ndim", "size", "itemsize", "nbytes"):
+        return ShapeInt()
+    if node.attr in ("T", "real", "imag", "flat"):
+        return base
+    if node.attr in ("dtype", "flags", "strides"):
+        return Static("dtype")
+    return BoundMethod(base, node.attr)
+
+
+def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fact:
+    name = node.attr
+    for key, fact in base.attrs:
+        if key == name:
+            return fact
+    if isinstance(base.cls, str):
+        if base.module and name == "training":
+            return Static("bool")
+        if base.module and name in ("weight", "bias", "running_mean", "running_var"):
+            return Tensor(dtype="float", role="param", origin=base.origin)
+        return BoundMethod(base, name)
+    method = find_method(frame.analyzer, base.cls, name)
+    if method is not None:
+        if is_property(method):
+            return calls.call_function(frame, node, Function(method, base), [], {})
+        names = {getattr(d, "id", "") for d in method.decorators}
+        if "staticmethod" in names:
+            return Function(method)
+        if "classmethod" in names:
+            return Function(method, ClassRef(base.cls))
+        return Function(method, base)
+    if name == "__class__":
+        return ClassRef(base.cls)
+    if base.module and name == "training":
+        return Static("bool")
+    found = attributes(frame.analyzer, base.cls).get(name)
+    if found is not None:
+        return found
+    if base.module and name in _MODULE_METHODS:
+        return BoundMethod(Instance("torch.nn.Module", module=True), name)
+    return UNKNOWN if frame.analyzer.inherited(base.cls, name) is None else BoundMethod(base, name)
+
+
+_MODULE_METHODS = frozenset(
+    "parameters named_parameters buffers named_buffers modules named_modules children "
+    "named_children state_dict train eval to cuda cpu half float double apply register_buffer "
+    "register_parameter register_forward_hook register_forward_pre_hook requires_grad_ "
+    "zero_grad add_module register_module get_submodule get_parameter load_state_dict "
+    "register_full_backward_hook compile type share_memory".split()
+)
+
+
+def _is_super(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
+    evaluate(frame, node.value)
+    owner = frame.function.cls if frame.function is not None else None
+    this = frame.analyzer.this(frame)
+    if owner is None or this is None:
+        return UNKNOWN
+    cls = this.cls if isinstance(this, (Instance, ClassRef)) else owner
+    if isinstance(cls, str):
+        cls = owner
+    method = after(frame.analyzer, cls, owner, node.attr)
+    if method is not None:
+        bound = calls.call_function(frame, node, Function(method, this), [], {}) if is_property(
+            method
+        ) else Function(method, this)
+        return bound
+    base = frame.analyzer.inherited(owner, node.attr)
+    if base is None:
+        return UNKNOWN
+    return BoundMethod(Instance(base, module=isinstance(this, Instance) and this.module), node.attr)
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
+    base = evaluate(frame, node.value)
+    key = evaluate(frame, node.slice)
+    choices = options(base)
+    if len(choices) > 1:
+        choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
+    return join_all(_item(frame, node, option, key) for option in choices)
+
+
+def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
+    if isinstance(base, (Tensor, Array)):
+        return tensors.index(frame, node, base, key)
+    if isinstance(base, Sequence):
+        return _sequence_item(base, key)
+    if isinstance(base, Mapping):
+        if isinstance(key, Const):
+            found = base.get(key.value)
+            if found is not None:
+                return found
+            if base.kind != "dict" and isinstance(key.value, int) and base.items:
+                values = [fact for _, fact in base.items]
+                return values[key.value] if -len(values) <= key.value < len(values) else UNKNOWN
+        return base.element()
+    if isinstance(base, Instance):
+        if isinstance(base.cls, str):
+            return frame.analyzer.contained(base)
+        return calls.call_method_named(frame, node, base, "__getitem__", [key])
+    if isinstance(base, (Const, Static)) and base.kind == "str":
+        return Static("str")
+    if isinstance(base, Static) and not base.kind:
+        return Static()
+    if isinstance(base, Unknown) and _looks_like_tensor_index(node.slice):
+        origin = frame.origin(node, f"`{source_text(node)}` is indexed as a tensor is")
+        return Tensor(origin=origin, sure=False)
+    return UNKNOWN
+
+
+def _looks_like_tensor_index(index: ast.expr) -> bool:
+    """`x[:, 2:]`, `x[..., 0]`: lists and dicts take no such key."""
+    return isinstance(index, ast.Tuple) and any(
+        isinstance(part, ast.Slice)
+        or (isinstance(part, ast.Constant) and part.value is Ellipsis)
+        for part in index.elts
+    )
+
+
+def _sequence_item(base: Sequence, key: Fact) -> Fact:
+    if isinstance(key, Sequence) and key.kind == "slice":
+        return _slice(base, key)
+    if isinstance(key, Const) and isinstance(key.value, int):
+        if base.items is not None:
+            inside = -len(base.items) <= key.value < len(base.items)
+            return base.items[key.value] if inside else UNKNOWN
+        if base.kind == "size" and key.value != 0:
+            kept = [o for o in options(base.elem) if not isinstance(o, FromTensor)]
+            return join_all(kept) if kept else base.elem
+    return base.element() if base.items != () else UNKNOWN
+
+
+def _slice(base: Sequence, key: Sequence) -> Fact:
+    bounds = key.items or ()
+    if base.items is not None and all(
+        isinstance(b, Const) and (b.value is None or isinstance(b.value, int)) for b in bounds
+    ):
+        values = [b.value for b in bounds]  # type: ignore[attr-defined]
+        if len(values) == 3 and values[2] == 0:
+            return UNKNOWN
+        return Sequence(base.kind, base.items[slice(*values)], origin=base.origin)
+    return Sequence(base.kind, None, base.element(), origin=base.origin)
+
+
+def _slice_node(frame: Frame, node: ast.Slice) -> Fact:
+    parts = (node.lower, node.upper, node.step)
+    items = tuple(const(None) if part is None else evaluate(frame, part) for part in parts)
+    return Sequence("slice", items)
+
+
+def _bin_op(frame: Frame, node: ast.BinOp) -> Fact:
+    return binary(frame, node, node.op, evaluate(frame, node.left), evaluate(frame, node.right))
+
+
+def _unary_op(frame: Frame, node: ast.UnaryOp) -> Fact:
+    fact = evaluate(frame, node.operand)
+    return join_all(unary(node.op, o) for o in options(fact)) if not isinstance(
+        node.op, ast.Not
+    ) else unary(node.op, fact)
+
+
+def _bool_op(frame: Frame, node: ast.BoolOp) -> Fact:
+    """`a and b` gives the first operand that decides; later ones see what that implies."""
+    conjunction = isinstance(node.op, ast.And)
+    results: list[Fact] = []
+    saved = frame.env
+    frame.env = dict(saved) if saved is not None else None
+    for i, value in enumerate(node.values):
+        fact = evaluate(frame, value)
+        verdict = truth_of(fact)
+        last = i == len(node.values) - 1
+        if last or verdict is (not conjunction):
+            results.append(fact)
+            break
+        if verdict is None:
+            results.append(_deciding(fact, not conjunction))
+        refine(frame, value, conjunction)
+    after_all = frame.env
+    frame.env = saved
+    if after_all is not None and saved is not None:
+        for name, fact in after_all.items():  # walrus targets
+            if name not in saved:
+                saved[name] = fact
+    return join_all(results)
+
+
+def _deciding(fact: Fact, truth: bool) -> Fact:
+    """The part of a fact that may end a chain of `and` (truth False) or `or` (truth True)."""
+    if truth:
+        kept = [o for o in options(fact) if truth_of(o) is not False]
+    else:
+        kept = [o for o in options(fact) if truth_of(o) is not True]
+    return join_all(kept) if kept else fact
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Fact:
+    left = evaluate(frame, node.left)
+    return compare(frame, node, left, [evaluate(frame, right) for right in node.comparators])
+
+
+def _if_exp(frame: Frame, node: ast.IfExp) -> Fact:
+    verdict = truth_of(evaluate(frame, node.test))
+    before = frame.env
+    results: list[Fact] = []
+    after_arms: list[Env | None] = []
+    for arm, positive in ((node.body, True), (node.orelse, False)):
+        if verdict is (not positive):
+            continue
+        frame.env = dict(before) if before is not None else None
+        refine(frame, node.test, positive)
+        results.append(evaluate(frame, arm))
+        after_arms.append(frame.env)
+    frame.env = before if before is None else {**(join_envs(after_arms) or {}), **before}
+    return join_all(results)
+
+
+def _named_expr(frame: Frame, node: ast.NamedExpr) -> Fact:
+    fact = evaluate(frame, node.value)
+    frame.record(node.target, fact)
+    if frame.env is not None and isinstance(node.target, ast.Name):
+        frame.env[node.target.id] = fact
+    return fact
+
+
+def _tuple(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Fact:
+    kind = {ast.Tuple: "tuple", ast.List: "list"}.get(type(node), "set")
+    items: list[Fact] | None = []
+    rest: Fact | None = None
+    for elt in node.elts:
+        if isinstance(elt, ast.Starred):
+            inner = evaluate(frame, elt.value)
+            known = inner.items if isinstance(inner, Sequence) else None
+            if known is not None and items is not None:
+                items.extend(known)
+                continue
+            each = element_of(frame, inner, elt)
+            rest = each if rest is None else join(rest, each)
+            rest = join_all([rest, *(items or [])])
+            items = None
+        else:
+            fact = evaluate(frame, elt)
+            if items is not None:
+                items.append(fact)
+            else:
+                rest = fact if rest is None else join(rest, fact)
+    if items is not None and len(items) <= 64:
+        return Sequence(kind, tuple(items))
+    return Sequence(kind, None, rest if rest is not None else join_all(items or []))
+
+
+def _dict(frame: Frame, node: ast.Dict) -> Fact:
+    items: list[tuple[object, Fact]] = []
+    key: Fact = UNKNOWN
+    elem: Fact = UNKNOWN
+    exact = True
+    for name, value in zip(node.keys, node.values):
+        fact = evaluate(frame, value)
+        if name is None:
+            if isinstance(fact, Mapping):
+                items.extend(fact.items)
+                exact, elem = exact and fact.exact, fact.elem if exact else join(elem, fact.elem)
+            else:
+                exact = False
+            continue
+        name_fact = evaluate(frame, name)
+        if isinstance(name_fact, Const) and len(items) < 64:
+            items = [kv for kv in items if kv[0] != name_fact.value]
+            items.append((name_fact.value, fact))
+        else:
+            elem = fact if exact else join(elem, fact)
+            key, exact = (name_fact if exact else join(key, name_fact)), False
+    return Mapping("dict", tuple(items), key, elem, exact)
+
+
+def _comprehension(
+    frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+) -> Fact:
+    outer = frame.env
+    frame.env = dict(outer or {})
+    for generator in node.generators:
+        iterable = evaluate(frame, generator.iter)
+        binding.assign(frame, generator.target, element_of(frame, iterable, generator.iter))
+        for condition in generator.ifs:
+            evaluate(frame, condition)
+            refine(frame, condition, True)
+    if isinstance(node, ast.DictComp):
+        key = evaluate(frame, node.key)
+        result: Fact = Mapping("dict", (), key, evaluate(frame, node.value))
+    else:
+        kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
+        result = Sequence(kind, None, evaluate(frame, node.elt))
+    frame.env = outer
+    return result
+
+
+def element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:
+    """Return what iterating a value yields."""
+    return join_all(_element_of(frame, option, node) for option in options(fact))
+
+
+def _element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:
+    if isinstance(fact, Sequence):
+        return fact.element() if fact.items != () else UNKNOWN
+    if isinstance(fact, Tensor):
+        rank = fact.rank - 1 if fact.rank else None
+        origin = frame.origin(node, "a row of it", fact.origin)
+        return Tensor(rank, fact.dtype, origin=origin, sure=fact.sure)
+    if isinstance(fact, Array):
+        rank = fact.rank - 1 if fact.rank else None
+        return Array(rank, fact.dtype, fact.constant, origin=fact.origin, sure=fact.sure)
+    if isinstance(fact, Mapping):
+        if fact.items:
+            return join_all(const(key) for key, _ in fact.items)
+        return fact.key
+    if isinstance(fact, FromTensor) and fact.kind == "list":
+        return FromTensor("", fact.how, origin=fact.origin, sure=fact.sure)
+    if isinstance(fact, Instance):
+        if isinstance(fact.cls, str):
+            return frame.analyzer.contained(fact)
+        if find_method(frame.analyzer, fact.cls, "__iter__") is not None:
+            made = calls.call_method_named(frame, node, fact, "__iter__")
+            return UNKNOWN if made == fact else element_of(frame, made, node)
+        return frame.analyzer.contained(fact)
+    if isinstance(fact, (Const, Static)) and fact.kind == "str":
+        return Static("str")
+    return UNKNOWN
+
+
+def _call(frame: Frame, node: ast.Call) -> Fact:
+    return calls.call(frame, node)
+
+
+def _lambda(frame: Frame, node: ast.Lambda) -> Fact:
+    info = frame.analyzer.nested(frame, node)
+    return Function(info, closure=frame.analyzer.capture(frame, info))
+
+
+def _joined_str(frame: Frame, node: ast.JoinedStr) -> Fact:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            evaluate(frame, part.value)
+    return Static("str")
+
+
+def _yield(frame: Frame, node: ast.Yield) -> Fact:
+    frame.yields.append(const(None) if node.value is None else evaluate(frame, node.value))
+    return UNKNOWN
+
+
+def _yield_from(frame: Frame, node: ast.YieldFrom) -> Fact:
+    frame.yields.append(element_of(frame, evaluate(frame, node.value), node))
+    return UNKNOWN
+
+
+def _await(frame: Frame, node: ast.Await | ast.Starred) -> Fact:
+    return evaluate(frame, node.value)
+
+
+_HANDLERS: dict[type[ast.expr], Callable] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice_node,
+    ast.Call: _call,
+    ast.BinOp: _bin_op,
+    ast.UnaryOp: _unary_op,
+    ast.BoolOp: _bool_op,
+    ast.Compare: _compare,
+    ast.IfExp: _if_exp,
+    ast.NamedExpr: _named_expr,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Set: _tuple,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _joined_str,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Await: _await,
+    ast.Starred: _await,
+}

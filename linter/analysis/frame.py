@@ -1,0 +1,128 @@
+"""One function under analysis: its environment, and what was learnt about its nodes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...rules.base.context import Callee, RegionOptions
+from ...rules.base.facts import UNKNOWN, Fact, Origin, join
+from ..index import FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from .analyzer import Analyzer, Summary
+
+Env = dict[str, Fact]
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """Environments that leave a loop body by `break` or `continue`."""
+
+    breaks: list[Env] = field(default_factory=list)
+    continues: list[Env] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """The state of analysing one function with one set of argument facts.
+
+    `env` maps names, and dotted paths such as "self.cache" that were stored to or narrowed, to
+    facts; it is None where the code can't be reached. `facts` and `callees` gather what each
+    expression may be over all visits.
+    """
+
+    analyzer: Analyzer
+    module: ModuleInfo
+    function: FunctionInfo | None
+    env: Env | None
+    closure: Env = field(default_factory=dict)
+    depth: int = 0
+    entry: bool = False
+    options: RegionOptions = RegionOptions()
+    facts: dict[ast.AST, Fact] = field(default_factory=dict)
+    callees: dict[ast.Call, Callee] = field(default_factory=dict)
+    visited: set[ast.AST] = field(default_factory=set)
+    returns: list[Fact] = field(default_factory=list)
+    yields: list[Fact] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    stores: dict[str, Fact] = field(default_factory=dict)
+    globals: set[str] = field(default_factory=set)
+    raised: list[Env] = field(default_factory=list)
+    children: list[Summary] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """The path of the file the function is in."""
+        return self.module.path
+
+    def record(self, node: ast.expr, fact: Fact) -> Fact:
+        """Remember what an expression is here, joined with what it was on other visits."""
+        old = self.facts.get(node)
+        self.facts[node] = fact if old is None else join(old, fact)
+        return fact
+
+    def origin(self, node: ast.AST, message: str, parent: Origin | None = None) -> Origin:
+        """Return an origin at a node of this function."""
+        line = getattr(node, "lineno", 1)
+        column = getattr(node, "col_offset", 0) + 1
+        return Origin(self.path, line, column, message, parent)
+
+
+def join_envs(envs: Iterable[Env | None]) -> Env | None:
+    """Join environments of paths that meet; None when none of them is reached.
+
+    A name bound on some paths only keeps its fact (using it unbound would raise), while a dotted
+    path known on some paths only is forgotten: there the object's own attributes speak.
+    """
+    reached = [env for env in envs if env is not None]
+    if len(reached) < 2:
+        return reached[0] if reached else None
+    result = dict(reached[0])
+    for env in reached[1:]:
+        if env is reached[0]:
+            continue
+        for name in [n for n in result if "." in n and n not in env]:
+            del result[name]
+        for name, fact in env.items():
+            old = result.get(name)
+            if old is None:
+                if "." not in name:
+                    result[name] = fact
+            elif old is not fact:
+                result[name] = join(old, fact)
+    return result
+
+
+def path_of(node: ast.AST) -> str | None:
+    """Return "a.b.c" for a name or a chain of attributes on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)]) if parts else node.id
+
+
+def assign_path(env: Env, path: str, fact: Fact) -> None:
+    """Bind a name or dotted path, forgetting what was known below it."""
+    below = path + "."
+    for name in [n for n in env if n.startswith(below)]:
+        del env[name]
+    env[path] = fact
+
+
+def source_text(node: ast.AST, limit: int = 40) -> str:
+    """Return the node as source, shortened for messages."""
+    try:
+        text = ast.unparse(node)
+    except RecursionError:
+        return "…"
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+__all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of", "source_text"]

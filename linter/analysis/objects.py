@@ -1,0 +1,150 @@
+"""Calls of torch classes and modules, and of numpy: what objects and arrays they give."""
+
+from __future__ import annotations
+
+import ast
+
+from ...rules.base.facts import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Const,
+    Fact,
+    FromTensor,
+    Instance,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    join_all,
+    options,
+)
+from .frame import Frame, source_text
+from .tensors import BOOL, REDUCE, at, named_dtype, simple, tensors_in
+
+_TENSOR_CLASSES = {
+    "torch.Tensor": "float",
+    "torch.FloatTensor": "float",
+    "torch.DoubleTensor": "float",
+    "torch.HalfTensor": "float",
+    "torch.LongTensor": "int",
+    "torch.IntTensor": "int",
+    "torch.ByteTensor": "int",
+    "torch.BoolTensor": "bool",
+    "torch.cuda.FloatTensor": "float",
+    "torch.cuda.LongTensor": "int",
+}
+CONTAINERS = ("ModuleList", "Sequential", "ModuleDict", "ParameterList", "ParameterDict")
+
+
+def construct(
+    frame: Frame, node: ast.Call, name: str, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact | None:
+    """Return the object that calling a torch class makes; None when `name` isn't a class."""
+    last = name.rpartition(".")[2]
+    if name in _TENSOR_CLASSES:
+        single = len(args) == 1 and isinstance(args[0], (FromTensor, Static)) and not single_int(
+            args[0]
+        )
+        return Tensor(1 if single else None, _TENSOR_CLASSES[name], origin=at(frame, node, None))
+    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"):
+        source = next(iter(tensors_in(args)), None)
+        rank = source.rank if source is not None else None
+        role = "buffer" if last == "Buffer" else "param"
+        dtype = source.dtype if source is not None else "float"
+        return Tensor(rank, dtype, role=role, origin=at(frame, node, None))
+    if name == "torch.Size":
+        return Sequence("size", None, ShapeInt())
+    if name in ("torch.device", "torch.dtype"):
+        return Static(last)
+    if last in CONTAINERS and name.startswith("torch.nn."):
+        return _container(frame, node, name, args)
+    if frame.analyzer.torch.module(name) is not None:
+        return Instance(name, module=True, origin=at(frame, node, None))
+    if last[:1].isupper() and frame.analyzer.torch.function(name) in (None, "any"):
+        return Instance(name, origin=at(frame, node, None))
+    return None
+
+
+def single_int(fact: Fact) -> bool:
+    """Say whether a fact is one Python int, which torch.Tensor() takes as a size."""
+    return getattr(fact, "kind", "") == "int"
+
+
+def _container(frame: Frame, node: ast.Call, name: str, args: list[Fact]) -> Instance:
+    """ModuleList and its like keep their elements under the attribute "*"."""
+    items: Fact = Sequence("list", ())
+    if len(args) == 1 and isinstance(args[0], Sequence):
+        items = Sequence("list", args[0].items, args[0].elem)
+    elif args and name.endswith("Sequential"):
+        first = args[0]
+        if len(args) == 1 and getattr(first, "elem", None) is not None:
+            items = Sequence("list", None, first.element())  # type: ignore[attr-defined]
+        else:
+            items = Sequence("list", tuple(args))
+    elif args:
+        element = getattr(args[0], "element", None)
+        items = Sequence("list", None, element() if element else UNKNOWN)
+    return Instance(name, module=True, attrs=(("*", items),), origin=at(frame, node, None))
+
+
+def module_call(
+    frame: Frame, node: ast.AST, name: str, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact:
+    """Return what calling an object of a torch nn.Module class gives."""
+    kind = frame.analyzer.torch.module(name)
+    if kind is None or name in ("torch.nn.Module",):
+        return UNKNOWN
+    source = next(iter(tensors_in([*args, *kwargs.values()])), None)
+    text = source_text(node)
+    origin = frame.origin(node, f"`{text}`", source.origin if source is not None else None)
+    rank = source.rank if source is not None else None
+    tensor = Tensor(rank, "float", origin=origin)
+    parts = [_module_part(part, tensor) for part in kind.split(",")]
+    return parts[0] if len(parts) == 1 else Sequence("tuple", tuple(parts))
+
+
+def _module_part(kind: str, tensor: Tensor) -> Fact:
+    facts: list[Fact] = []
+    for option in kind.split("|"):
+        if option == "tensor":
+            facts.append(tensor)
+        elif option.startswith("tensors:"):
+            facts.append(Sequence("tuple", (tensor,) * int(option[8:])))
+        elif option == "tensors":
+            facts.append(Sequence("tuple", None, tensor))
+        elif option == "none":
+            facts.append(NONE)
+        else:
+            facts.append(simple(option))
+    return join_all(facts)
+
+
+def numpy_call(
+    frame: Frame, node: ast.Call, name: str, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact:
+    """Return the fact of a numpy function call: arrays from tensor data, or from constants."""
+    values = [*args, *kwargs.values()]
+    data = [o for v in values for o in options(v) if isinstance(o, (Array, Tensor, FromTensor))]
+    nested = [
+        o for v in values if isinstance(v, Sequence) for o in options(v.element())
+        if isinstance(o, (Array, Tensor, FromTensor))
+    ]
+    source = next(iter([*data, *nested]), None)
+    if name.startswith("numpy.random."):
+        return FromTensor("float", "random", origin=at(frame, node, None))
+    last = name.rpartition(".")[2]
+    if last in ("shape", "ndim", "size"):
+        return simple("size" if last == "shape" else "int")
+    if last in ("dtype", "finfo", "iinfo", "result_type", "promote_types"):
+        return Static("dtype")
+    if source is None:
+        known = all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values)
+        return Array(None, "", known, origin=at(frame, node, None)) if known else UNKNOWN
+    constant = isinstance(source, Array) and source.constant
+    rank = 0 if last in REDUCE and not kwargs and len(args) == 1 else None
+    dtype = "bool" if last in BOOL else ""
+    return Array(rank, dtype, constant, origin=at(frame, node, source.origin), sure=source.sure)
+
+
+__all__ = ["Const", "construct", "module_call", "named_dtype", "numpy_call"]

@@ -1,0 +1,196 @@
+"""Parameters: binding arguments to them, and what is known of them without a caller."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...rules.base.facts import (
+    NONE,
+    UNKNOWN,
+    ClassRef,
+    Const,
+    Extern,
+    Fact,
+    Function,
+    Mapping,
+    Origin,
+    Sequence,
+    Static,
+    Tensor,
+    Union,
+    Unknown,
+    join,
+    join_all,
+)
+from ..index import ClassInfo, FunctionInfo
+from . import tells
+from .annotations import docstring_facts
+from .frame import Env
+
+if TYPE_CHECKING:
+    from .analyzer import Analyzer
+
+
+def parameter_list(info: FunctionInfo) -> list[ast.arg]:
+    """Return the positional parameters of a function."""
+    return [*info.node.args.posonlyargs, *info.node.args.args]
+
+
+def first_name(info: FunctionInfo) -> str:
+    """Return the name of `self`, "" when there is none."""
+    params = parameter_list(info)
+    return params[0].arg if params else ""
+
+
+def defaults(info: FunctionInfo) -> dict[str, ast.expr]:
+    """Return the default expressions by parameter name."""
+    spec = info.node.args
+    positional = parameter_list(info)
+    found = dict(
+        zip((p.arg for p in positional[len(positional) - len(spec.defaults) :]), spec.defaults)
+    )
+    found.update((p.arg, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None)
+    return found
+
+
+def bind(
+    analyzer: Analyzer,
+    info: FunctionInfo,
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+    unknown_rest: bool,
+) -> Env:
+    """Bind facts of arguments to parameters, as a call does.
+
+    A parameter left out takes its default's fact; an argument of unknown type, what its
+    annotation, its documentation or its uses say.
+    """
+    spec = info.node.args
+    positional = parameter_list(info)
+    env: Env = {}
+    for param, fact in zip(positional, args):
+        env[param.arg] = fact
+    if spec.vararg is not None:
+        rest = tuple(args[len(positional) :])
+        exact = not unknown_rest and len(rest) <= 16
+        env[spec.vararg.arg] = (
+            Sequence("tuple", rest) if exact else Sequence("tuple", None, UNKNOWN)
+        )
+    names = {p.arg for p in (*positional, *spec.kwonlyargs)}
+    extra = []
+    for name, fact in kwargs.items():
+        if name in names:
+            env[name] = fact
+        else:
+            extra.append((name, fact))
+    if spec.kwarg is not None:
+        env[spec.kwarg.arg] = Mapping("dict", tuple(extra), exact=not unknown_rest)
+    default = defaults(info)
+    guessed: Env | None = None
+    for param in (*positional, *spec.kwonlyargs):
+        fact = env.get(param.arg)
+        if fact is None and param.arg in default and not unknown_rest:
+            env[param.arg] = analyzer.static_value(info.module, default[param.arg])
+        elif fact is None or isinstance(fact, Unknown):
+            if guessed is None:
+                guessed = guess(analyzer, info)
+            env[param.arg] = guessed.get(param.arg, UNKNOWN)
+    order = [p.arg for p in (*positional, *spec.kwonlyargs)]
+    for special in (spec.vararg, spec.kwarg):
+        if special is not None:
+            order.append(special.arg)
+    return {name: env[name] for name in order if name in env}
+
+
+def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
+    """Return what is known of each parameter with no caller in sight.
+
+    Best source first: annotation, then default, docstring and how the body uses it. A default
+    is one of the values a caller may pass, never the only one.
+    """
+    cached = analyzer.guesses.get(info)
+    if cached is not None:
+        return cached
+    result: Env = {}
+    analyzer.guesses[info] = result
+    default = defaults(info)
+    documented = _documented(info)
+    told = tells.use_tells(analyzer, info)
+    spec = info.node.args
+    for param in (*parameter_list(info), *spec.kwonlyargs):
+        name = param.arg
+        origin = Origin(info.module.path, param.lineno, param.col_offset + 1, f"parameter `{name}`")
+        fact: Fact = analyzer.annotation(info.module, param.annotation)
+        if isinstance(fact, Unknown):
+            origin = replace(origin, message=f"parameter `{name}`, documented as a tensor")
+            fact = documented.get(name, UNKNOWN)
+        if isinstance(fact, Unknown):
+            fact = told.get(name, UNKNOWN)
+        fact = _as_input(fact, origin)
+        if name in default:
+            fact = _with_default(analyzer.static_value(info.module, default[name]), fact)
+        result[name] = fact
+    if spec.vararg is not None:
+        declared = analyzer.annotation(info.module, spec.vararg.annotation)
+        result[spec.vararg.arg] = Sequence("tuple", None, declared)
+    if spec.kwarg is not None:
+        declared = analyzer.annotation(info.module, spec.kwarg.annotation)
+        result[spec.kwarg.arg] = Mapping("dict", (), Static("str"), declared)
+    if info.cls is not None and "staticmethod" not in {
+        getattr(d, "id", "") for d in info.decorators
+    }:
+        this = first_name(info)
+        if this and not isinstance(info.node, ast.Lambda):
+            names = {getattr(d, "id", "") for d in info.decorators}
+            ref = analyzer.class_ref(info.cls)
+            made = ref if "classmethod" in names or info.name == "__new__" else analyzer.own(
+                info.cls
+            )
+            result[this] = made
+    return result
+
+
+def _documented(info: FunctionInfo) -> Env:
+    if isinstance(info.node, ast.Lambda):
+        return {}
+    text = ast.get_docstring(info.node, clean=False)
+    found = docstring_facts(text)
+    if info.cls is not None and info.name in ("forward", "__call__", "__init__"):
+        for name, fact in docstring_facts(ast.get_docstring(info.cls.node, clean=False)).items():
+            found.setdefault(name, fact)
+    return found
+
+
+def _as_input(fact: Fact, origin: Origin) -> Fact:
+    """Mark tensors as inputs of the function, made at the parameter where nothing else is said."""
+    if isinstance(fact, Tensor):
+        return replace(fact, role="input", origin=fact.origin or origin)
+    if isinstance(fact, Union):
+        return join_all(_as_input(option, origin) for option in fact.options)
+    return fact
+
+
+def _with_default(default: Fact, fact: Fact) -> Fact:
+    if isinstance(default, Const):
+        if default.value is None:
+            return join(fact, NONE)
+        if isinstance(fact, Unknown):
+            return Static(default.kind)
+        return join(fact, Static(default.kind))
+    if isinstance(fact, Unknown):
+        if isinstance(default, (Extern, ClassRef, Function)):
+            return default  # `norm_layer=nn.LayerNorm`: another class would act alike
+        return default if isinstance(default, (Sequence, Mapping)) and not default.items else UNKNOWN
+    return fact
+
+
+def constructor_guess(analyzer: Analyzer, info: FunctionInfo, cls: ClassInfo) -> Env:
+    """Return parameter facts for a method that is run to learn attributes of `cls`."""
+    env = dict(guess(analyzer, info))
+    this = first_name(info)
+    if this:
+        env[this] = analyzer.own(cls)
+    return env
+

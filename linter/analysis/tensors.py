@@ -1,0 +1,412 @@
+"""What torch and numpy operations give: tensors, tuples of them, Python values read out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ...rules.base.facts import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Const,
+    Fact,
+    FromTensor,
+    Origin,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    join,
+    join_all,
+    options,
+)
+from .frame import Frame, source_text
+from .operators import wider
+
+# Reads of tensor data into Python, by the last part of the name, and the type they give.
+READS = {
+    "item": "",
+    "tolist": "list",
+    "equal": "bool",
+    "allclose": "bool",
+    "is_nonzero": "bool",
+    "__bool__": "bool",
+    "__int__": "int",
+    "__float__": "float",
+    "__len__": "",
+}
+# Operations whose result's size depends on data, where torch's own tags don't say so.
+RAGGED = frozenset(
+    {
+        "nonzero",
+        "argwhere",
+        "masked_select",
+        "unique",
+        "unique_consecutive",
+        "bincount",
+        "nonzero_static",
+    }
+) - {"nonzero_static"}
+BOOL = frozenset(
+    "any all eq ne lt le gt ge isnan isinf isfinite isposinf isneginf isclose isreal signbit "
+    "logical_and logical_or logical_not logical_xor less less_equal greater greater_equal "
+    "not_equal isin bool".split()
+)
+_INT = frozenset("argmax argmin argsort nonzero argwhere bincount long int count_nonzero".split())
+_FLOAT = frozenset("float half double bfloat16 mean std var norm softmax log_softmax rand randn "
+                   "sigmoid exp log sqrt rsqrt sin cos tanh linspace rand_like randn_like".split())
+REDUCE = frozenset(
+    "sum mean any all max min prod norm std var amax amin argmax argmin median logsumexp "
+    "count_nonzero nansum nanmean dist dot trace det logdet vdot numel".split()
+)
+_CREATE = frozenset("zeros ones empty full rand randn randint arange linspace eye randperm".split())
+_SAME = frozenset("clone detach contiguous to cpu cuda requires_grad_ type_as half float double "
+                  "bfloat16 long int bool abs neg clamp clip".split())
+
+
+def tensor_call(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    receiver: Fact | None,
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+) -> Fact:
+    """Return the fact of a torch function or Tensor method call; `name` is canonical."""
+    facts = frame.analyzer.torch
+    last = name.rpartition(".")[2]
+    values = [*([receiver] if receiver is not None else []), *args, *kwargs.values()]
+    inputs = list(tensors_in(values))
+    primary = inputs[0] if inputs else None
+    parent = primary.origin if primary is not None else _parent(values)
+    sure = primary.sure if receiver is not None and primary is not None else True
+    method = name.startswith("torch.Tensor.")
+    if last in READS and (method or last in ("equal", "allclose", "is_nonzero")):
+        if last == "item" and primary is not None:
+            kind = {"int": "int", "float": "float", "bool": "bool"}.get(primary.dtype, "")
+        elif last == "tolist":
+            return _to_list(frame, node, primary, parent, sure)
+        else:
+            kind = READS[last]
+        return FromTensor(kind, origin=at(frame, node, parent), sure=sure)
+    if last in ("numel", "size", "dim", "ndimension", "nelement", "stride", "storage_offset"):
+        return _size(frame, node, last, primary, args, parent)
+    kind = facts.method(last) if method else facts.function(name)
+    if kind is None:
+        return UNKNOWN
+    if last in ("max", "min") and kind.startswith("tensor"):
+        kind = _extremum(args, kwargs, method, inputs)
+    if last == "unique" or last == "unique_consecutive":
+        kind = _unique(kwargs, args, method)
+    if last in ("where", "nonzero") and "|" in kind:
+        kind = "tensors" if _one_argument_where(last, args, kwargs, method) else "tensor"
+    return _result(frame, node, name, last, kind, inputs, values, args, kwargs, parent, sure)
+
+
+def _result(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    last: str,
+    kind: str,
+    inputs: list[Tensor],
+    values: list[Fact],
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+    parent: Origin | None,
+    sure: bool,
+) -> Fact:
+    first = kind.split("|")[0]
+    if first in ("tensor", "any") and "|" not in kind and first == "tensor":
+        return _tensor(frame, node, name, last, inputs, values, args, kwargs, parent, sure)
+    if first.startswith("tensors") or "|" in kind:
+        one = _tensor(frame, node, name, last, inputs, values, args, kwargs, parent, sure)
+        alternatives = []
+        for option in kind.split("|"):
+            if option == "tensor":
+                alternatives.append(one)
+            elif option.startswith("tensors:"):
+                alternatives.append(Sequence("tuple", (one,) * int(option[8:])))
+            elif option == "tensors":
+                alternatives.append(Sequence("tuple", None, one))
+            else:
+                alternatives.append(simple(option))
+        return join_all(alternatives)
+    return simple(first)
+
+
+def simple(kind: str) -> Fact:
+    """Return the fact of a torch_facts kind that isn't a tensor."""
+    if kind == "none":
+        return NONE
+    if kind == "size":
+        return Sequence("size", None, ShapeInt())
+    if kind == "array":
+        return Array()
+    if kind == "int":
+        return ShapeInt()
+    if kind == "any":
+        return UNKNOWN
+    return Static(kind)
+
+
+def _tensor(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    last: str,
+    inputs: list[Tensor],
+    values: list[Fact],
+    args: list[Fact],
+    kwargs: dict[str, Fact],
+    parent: Origin | None,
+    sure: bool,
+) -> Tensor:
+    primary = inputs[0] if inputs else None
+    stem = last.rstrip("_") or last
+    ragged = any(t.ragged for t in inputs)
+    rank = None
+    single = False
+    reduced = {"dim", "axis"} & kwargs.keys()
+    positional = args[1:] if not name.startswith("torch.Tensor.") else args
+    if stem in REDUCE:
+        if not reduced and not positional:
+            rank, single, ragged = 0, True, False
+        elif primary is not None and primary.rank is not None and "keepdim" not in kwargs:
+            rank = max(primary.rank - 1, 0)
+    elif stem in RAGGED or "dynamic_output_shape" in frame.analyzer.torch.tags(name):
+        ragged = stem != "repeat_interleave" or _tensor_repeats(args, kwargs, name)
+        rank = 2 if stem == "nonzero" else 1
+    elif stem in _SAME or "pointwise" in frame.analyzer.torch.tags(name):
+        ranks = {t.rank for t in inputs}
+        rank = ranks.pop() if len(ranks) == 1 else None
+        single = bool(inputs) and all(t.single for t in inputs)
+    elif stem in _CREATE:
+        ragged = any(_data_int(value) for value in values)
+    elif stem == "where":
+        ragged = ragged or len([v for v in (*args, *kwargs.values())]) == 1
+    elif stem == "tensor" and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
+        rank, single = 0, True
+    elif stem in ("flatten", "ravel"):
+        rank = 1
+    elif stem == "unsqueeze" and primary is not None and primary.rank is not None:
+        rank = primary.rank + 1
+    dtype = _dtype(stem, inputs, values, kwargs)
+    return Tensor(rank, dtype, single, ragged, origin=at(frame, node, parent), sure=sure)
+
+
+def _dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str, Fact]) -> str:
+    named = kwargs.get("dtype")
+    if named is not None:
+        return named_dtype(named)
+    for value in values:
+        known = named_dtype(value)
+        if known:
+            return known
+    if stem in BOOL:
+        return "bool"
+    if stem in _INT:
+        return "int"
+    if stem in _FLOAT:
+        return "float"
+    if stem in ("arange", "randint", "randperm") and all(
+        isinstance(v, (ShapeInt, Const, Static, FromTensor)) and getattr(v, "kind", "") == "int"
+        for v in values
+    ):
+        return "int"
+    if not inputs:
+        return ""
+    dtype = inputs[0].dtype
+    for other in inputs[1:]:
+        dtype = wider(dtype, other.dtype)
+    return dtype if stem not in ("to", "type", "view") else ("" if len(values) > 1 else dtype)
+
+
+def named_dtype(fact: Fact) -> str:
+    name = getattr(fact, "name", "")
+    if isinstance(name, str) and name.startswith("torch."):
+        last = name[6:]
+        if last == "bool":
+            return "bool"
+        if last.startswith(("int", "uint", "long", "short")):
+            return "int"
+        if last.startswith(("float", "bfloat", "half", "double")):
+            return "float"
+        if last.startswith(("complex", "cfloat")):
+            return "complex"
+    return ""
+
+
+def tensors_in(values: Iterable[Fact]) -> Iterable[Tensor]:
+    """Yield the tensors among facts, also those inside sequences (torch.cat, stack, einsum)."""
+    for value in values:
+        for option in options(value):
+            if isinstance(option, Tensor):
+                yield option
+            elif isinstance(option, Sequence):
+                inner = option.items if option.items is not None else (option.elem,)
+                for item in inner:
+                    yield from (o for o in options(item) if isinstance(o, Tensor))
+
+
+def _parent(values: Iterable[Fact]) -> Origin | None:
+    return next((v.origin for v in values if v.origin is not None), None)
+
+
+def at(frame: Frame, node: ast.Call, parent: Origin | None) -> Origin:
+    return frame.origin(node, f"`{source_text(node)}`", parent)
+
+
+def _data_int(fact: Fact) -> bool:
+    return any(
+        isinstance(o, FromTensor)
+        or (isinstance(o, Sequence) and any(_data_int(i) for i in (o.items or (o.elem,))))
+        for o in options(fact)
+    )
+
+
+def _to_list(
+    frame: Frame, node: ast.Call, tensor: Tensor | None, parent: Origin | None, sure: bool
+) -> Fact:
+    dtype = tensor.dtype if tensor is not None else ""
+    element = FromTensor(dtype, origin=at(frame, node, parent), sure=sure)
+    if tensor is not None and tensor.rank == 0:
+        return element
+    if tensor is not None and tensor.rank == 1:
+        return Sequence("list", None, element, origin=element.origin, sure=sure)
+    nested = Sequence("list", None, element, origin=element.origin, sure=sure)
+    if tensor is not None and tensor.rank is not None:
+        return Sequence("list", None, nested, origin=element.origin, sure=sure)
+    return Sequence("list", None, join(element, nested), origin=element.origin, sure=sure)
+
+
+def _size(
+    frame: Frame,
+    node: ast.Call,
+    last: str,
+    tensor: Tensor | None,
+    args: list[Fact],
+    parent: Origin | None,
+) -> Fact:
+    if last in ("dim", "ndimension"):
+        return ShapeInt()
+    ragged = tensor is not None and tensor.ragged and last != "stride"
+    if last == "size" and not args:
+        return shape_of(frame, node, tensor)
+    if ragged and last == "size" and not (isinstance(args[0], Const) and args[0].value == 0):
+        ragged = False
+    if ragged:
+        origin = at(frame, node, parent)
+        return FromTensor("int", "size", origin=origin, sure=tensor.sure if tensor else False)
+    if last == "stride" and not args:
+        return Sequence("tuple", None, ShapeInt())
+    return ShapeInt()
+
+
+def shape_of(frame: Frame, node: ast.expr, tensor: Tensor | None) -> Fact:
+    """Return the fact of a tensor's size; of a ragged one the first size depends on data."""
+    if tensor is None or not tensor.ragged:
+        if tensor is not None and tensor.rank is not None and tensor.rank <= 6:
+            return Sequence("size", (ShapeInt(),) * tensor.rank)
+        return Sequence("size", None, ShapeInt())
+    origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+    first = FromTensor("int", "size", origin=origin, sure=tensor.sure)
+    if tensor.rank is not None:
+        return Sequence("size", (first, *(ShapeInt(),) * (tensor.rank - 1)))
+    return Sequence("size", None, join(first, ShapeInt()))
+
+
+def _extremum(
+    args: list[Fact], kwargs: dict[str, Fact], method: bool, inputs: list[Tensor]
+) -> str:
+    extra = len(args) if method else len(args) - 1
+    if "dim" in kwargs or "axis" in kwargs:
+        return "tensors:2"
+    if extra >= 1 and len(inputs) < 2 and "other" not in kwargs:
+        return "tensors:2"
+    return "tensor"
+
+
+def _unique(kwargs: dict[str, Fact], args: list[Fact], method: bool) -> str:
+    wanted = [
+        not (isinstance(kwargs.get(n), Const) and not kwargs[n].value)  # type: ignore[attr-defined]
+        for n in ("return_inverse", "return_counts")
+        if n in kwargs
+    ]
+    if len(args) > (1 if method else 2):
+        return "tensor|tensors"
+    return f"tensors:{1 + sum(wanted)}" if any(wanted) else "tensor"
+
+
+def _one_argument_where(
+    last: str, args: list[Fact], kwargs: dict[str, Fact], method: bool
+) -> bool:
+    if last == "nonzero":
+        flag = kwargs.get("as_tuple")
+        return isinstance(flag, Const) and bool(flag.value)
+    return len(args) + len(kwargs) == 1 and not method
+
+
+def _tensor_repeats(args: list[Fact], kwargs: dict[str, Fact], name: str) -> bool:
+    if "output_size" in kwargs:
+        return False
+    position = 0 if name.startswith("torch.Tensor.") else 1
+    repeats = args[position] if len(args) > position else kwargs.get("repeats")
+    if repeats is None:
+        return name.startswith("torch.") and len(args) == 1
+    return any(isinstance(o, Tensor) for o in options(repeats))
+
+
+def index(frame: Frame, node: ast.Subscript, tensor: Tensor | Array, key: Fact) -> Fact:
+    """Return what `tensor[key]` gives."""
+    keys = key.items if isinstance(key, Sequence) and key.kind == "tuple" and key.items else (key,)
+    ragged = getattr(tensor, "ragged", False)
+    rank = tensor.rank
+    for part in keys:
+        for option in options(part):
+            if isinstance(option, (Tensor, Array)):
+                if option.dtype == "bool" and option.rank != 0:
+                    ragged = True
+                ragged = ragged or getattr(option, "ragged", False)
+                rank = None
+            elif isinstance(option, FromTensor) and option.kind != "int":
+                rank = None
+            elif isinstance(option, Sequence):
+                if option.kind == "slice":
+                    ragged = ragged or _data_int(option)
+                else:
+                    rank = None
+            elif isinstance(option, Const) and option.value is None:
+                rank = rank + 1 if rank is not None else None
+            elif isinstance(option, (ShapeInt, FromTensor)) or (
+                isinstance(option, Const) and isinstance(option.value, int)
+            ):
+                rank = rank - 1 if rank else rank
+            elif isinstance(option, Unknown):
+                rank = None
+    text = f"`{source_text(node)}`"
+    origin = frame.origin(node, text, tensor.origin)
+    if isinstance(tensor, Array):
+        return Array(rank, tensor.dtype, tensor.constant, origin=origin, sure=tensor.sure)
+    return Tensor(rank, tensor.dtype, False, ragged, origin=origin, sure=tensor.sure)
+
+
+def attribute(frame: Frame, node: ast.Attribute, tensor: Tensor) -> Fact | None:
+    """Return the fact of a Tensor property, None when the name isn't one."""
+    if node.attr == "shape":
+        return shape_of(frame, node, tensor)
+    if node.attr == "grad":
+        origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+        return join(NONE, Tensor(tensor.rank, tensor.dtype, origin=origin, sure=tensor.sure))
+    kind = frame.analyzer.torch.attribute(node.attr)
+    if kind is None:
+        return None
+    if kind == "tensor":
+        origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+        dtype = "float" if node.attr in ("real", "imag") else tensor.dtype
+        return Tensor(
+            tensor.rank, dtype, tensor.single, tensor.ragged, origin=origin, sure=tensor.sure
+        )
+    return simple(kind)

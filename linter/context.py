@@ -1,0 +1,131 @@
+"""What rules may ask, answered from a finished frame."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..rules.base.context import Callee, RegionOptions
+from ..rules.base.facts import UNKNOWN, Array, Fact, FromTensor, Tensor, options
+from ..rules.torch_facts import TorchFacts
+from .analysis.frame import Frame
+from .index.modules import own_nodes
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+class FrameContext:
+    """Facts about one function, as one compiled region reaches it."""
+
+    def __init__(self, frame: Frame, node: ast.AST) -> None:
+        self._frame = frame
+        self._node = node
+        self._parents: dict[ast.AST, ast.AST] | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self._frame.path
+
+    @property
+    def torch(self) -> TorchFacts:
+        """The tables of the torch version that is linted for."""
+        return self._frame.analyzer.torch
+
+    @property
+    def options(self) -> RegionOptions:
+        """Options of the compile call, for entry points."""
+        return self._frame.options
+
+    @property
+    def function(self) -> ast.AST:
+        """The FunctionDef, Lambda or Module that is being checked."""
+        return self._node
+
+    @property
+    def entry(self) -> bool:
+        """Whether the function is itself the compiled entry point."""
+        return self._frame.entry
+
+    def fact(self, node: ast.expr) -> Fact:
+        """Return what is known of the expression's value."""
+        return self._frame.facts.get(node, UNKNOWN)
+
+    def reached(self, node: ast.AST) -> bool:
+        """Say whether captured code can run this node."""
+        frame = self._frame
+        if node is self._node:
+            return True
+        if isinstance(node, ast.expr):
+            return node in frame.facts
+        if isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            return node in frame.visited
+        parent = self.parent(node)
+        return parent is None or self.reached(parent)
+
+    def callee(self, call: ast.Call) -> Callee:
+        """Return what the call calls."""
+        return self._frame.callees.get(call) or Callee()
+
+    def argument(self, call: ast.Call, position: int, name: str) -> ast.expr | None:
+        """Return the expression passed for a parameter, by position or keyword."""
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                return keyword.value
+        plain = [arg for arg in call.args[: position + 1] if not isinstance(arg, ast.Starred)]
+        return plain[position] if position < len(plain) == position + 1 else None
+
+    def truth(self, node: ast.expr) -> Fact | None:
+        """Return the tensor-dependent fact that bool(node) would read."""
+        for option in options(self.fact(node)):
+            if isinstance(option, (Tensor, FromTensor)):
+                return option
+            if isinstance(option, Array) and not option.constant:
+                return option
+        return None
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Return the syntactic parent inside the function."""
+        if self._parents is None:
+            self._parents = dict(_parent_pairs(self._node))
+        return self._parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> list[ast.AST]:
+        """Return the parents of the node, innermost first."""
+        found = []
+        parent = self.parent(node)
+        while parent is not None:
+            found.append(parent)
+            parent = self.parent(parent)
+        return found
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the innermost statement that holds the node."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.stmt):
+            current = self.parent(current)
+        if current is None:
+            body = getattr(self._node, "body", None)
+            if isinstance(body, list) and body:
+                return body[0]
+            return ast.copy_location(ast.Expr(self._node.body), self._node)  # type: ignore[attr-defined]
+        return current
+
+    def loop(self, node: ast.AST) -> ast.For | ast.While | None:
+        """Return the innermost loop statement that repeats the node."""
+        child = node
+        for parent in self.ancestors(node):
+            if isinstance(parent, ast.For) and child is not parent.iter:
+                if child in parent.body:
+                    return parent
+            elif isinstance(parent, ast.While) and (child is parent.test or child in parent.body):
+                return parent
+            child = parent
+        return None
+
+
+def _parent_pairs(function: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    for node in own_nodes(function):
+        if not isinstance(node, _FUNCTIONS):
+            for child in ast.iter_child_nodes(node):
+                yield child, node

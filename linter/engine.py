@@ -1,0 +1,252 @@
+"""One file's regions → raw findings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..rules.base.context import RegionOptions
+from ..rules.base.facts import Origin
+from ..rules.base.finding import Certainty, Finding, Mode, Note, Span
+from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
+from ..rules.torch_facts import load
+from .analysis.analyzer import Analyzer, Summary
+from .analysis.frame import Frame
+from .context import FrameContext
+from .index import ModuleInfo, Project
+from .index.modules import own_nodes
+from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
+from .regions import Entry, entries, file_frames
+
+IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
+
+
+class Linter:
+    """Analyses files one by one; what it learns about shared modules is kept between files."""
+
+    def __init__(self, options: AnalysisOptions, rules: tuple[Rule, ...] | None = None) -> None:
+        self.options = options
+        self.project = Project(options)
+        chosen = all_rules() if rules is None else rules
+        self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
+        self._file_rules = [rule for rule in chosen if rule.scope == "file"]
+        self._interesting: dict[ast.AST, list[tuple[ast.AST, tuple[Rule, ...]]]] = {}
+        self.analyzer = Analyzer(self.project, load(options.target_torch or None), self._inspect)
+
+    def lint(self, source: SourceFile) -> FileResult:
+        """Analyse the regions that start in a file, and the file's own use of torch.compile.
+
+        Raises UnreadableSource when it can't be parsed.
+        """
+        self.project.touched = set()
+        module = self.project.open(source)
+        findings: list[Finding] = []
+        regions: list[RegionReport] = []
+        for entry in entries(self.analyzer, module, self.options):
+            if entry.options.backend == "disabled":
+                continue
+            summary = self.analyzer.summary(
+                entry.function, dict(entry.params), {}, 0, entry=True, options=entry.options
+            )
+            assert summary is not None
+            reached = list(_closure(summary))
+            regions.append(_report(entry, reached))
+            for part in reached:
+                findings.extend(_for_region(part.sightings, entry))
+        findings.extend(self._file_scope(module))
+        own = {source.path}
+        touched = sorted(self.project.touched - own)
+        return FileResult(
+            source.path,
+            tuple(_merged(findings)),
+            tuple(regions),
+            tuple((path, self.project.digest(path)) for path in touched),
+        )
+
+    # -- running rules ----------------------------------------------------------------------
+
+    def _inspect(self, frame: Frame) -> tuple[Finding, ...]:
+        function = frame.function
+        if function is None:
+            return ()
+        return tuple(self._check(frame, function.node, self._region_rules))
+
+    def _check(
+        self, frame: Frame, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+    ) -> Iterator[Finding]:
+        ctx = FrameContext(frame, function)
+        for node, rules in self._nodes(function, table):
+            if not ctx.reached(node):
+                continue
+            for rule in rules:
+                for sighting in rule.check(node, ctx):
+                    yield _finding(rule, sighting, ctx, frame)
+
+    def _nodes(
+        self, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+    ) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
+        if table is not self._region_rules:
+            return _select(function, table)
+        known = self._interesting.get(function)
+        if known is None:
+            known = self._interesting[function] = _select(function, table)
+        return known
+
+    def _file_scope(self, module: ModuleInfo) -> Iterator[Finding]:
+        text = module.text
+        active = [r for r in self._file_rules if any(word in text for word in r.triggers)]
+        if not active:
+            return
+        table = _dispatch(active)
+        for frame in file_frames(self.analyzer, module):
+            node = module.tree if frame.function is None else frame.function.node
+            yield from self._check(frame, node, table)
+
+
+def _dispatch(rules: Iterator[Rule] | list[Rule]) -> dict[type[ast.AST], tuple[Rule, ...]]:
+    table: dict[type[ast.AST], list[Rule]] = {}
+    for rule in rules:
+        for kind in rule.nodes:
+            table.setdefault(kind, []).append(rule)
+    return {kind: tuple(found) for kind, found in table.items()}
+
+
+def _select(
+    function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
+    chosen = [(node, table[type(node)]) for node in own_nodes(function) if type(node) in table]
+    if type(function) in table:
+        chosen.append((function, table[type(function)]))
+    chosen.sort(key=lambda pair: (getattr(pair[0], "lineno", 0), getattr(pair[0], "col_offset", 0)))
+    return chosen
+
+
+# -- findings ------------------------------------------------------------------------------------
+
+
+def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) -> Finding:
+    breaks = rule.breaks if sighting.breaks is None else sighting.breaks
+    severity = sighting.severity or rule.severity or severity_of(breaks)
+    certainty = sighting.certainty
+    if certainty is None:
+        sure = sighting.fact is None or sighting.fact.sure
+        certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
+    lines = frame.module
+    statement = ctx.statement(sighting.node)
+    origin = sighting.origin or (sighting.fact.origin if sighting.fact is not None else None)
+    trail = list(_trail(origin, ctx.path, getattr(sighting.node, "lineno", 0)))
+    if breaks and rule.scope == "region" and ctx.loop(sighting.node) is not None:
+        trail.append(Note(ctx.path, getattr(sighting.node, "lineno", 1), IN_LOOP))
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        path=ctx.path,
+        span=_span(lines, sighting.node),
+        statement=_header(lines, statement),
+        message=sighting.message,
+        severity=severity,
+        breaks=breaks,
+        graph_breaks=rule.graph_breaks if sighting.graph_breaks is None else sighting.graph_breaks,
+        certainty=certainty,
+        trail=tuple(trail),
+        fix=sighting.fix,
+    )
+
+
+def _trail(origin: Origin | None, path: str, line: int) -> Iterator[Note]:
+    if origin is None:
+        return
+    seen: set[tuple[str, int]] = {(path, line)}
+    for step in origin.chain(8):
+        if (step.path, step.line) not in seen:
+            seen.add((step.path, step.line))
+            yield Note(step.path, step.line, step.message)
+
+
+def _span(module: ModuleInfo, node: ast.AST) -> Span:
+    line = getattr(node, "lineno", 1)
+    end = getattr(node, "end_lineno", None) or line
+    return Span(
+        line,
+        module.column(line, getattr(node, "col_offset", 0)),
+        end,
+        module.column(end, getattr(node, "end_col_offset", 0) or 0),
+    )
+
+
+def _header(module: ModuleInfo, stmt: ast.stmt) -> Span:
+    """The span of a statement, of compound statements without their bodies."""
+    body = getattr(stmt, "body", None)
+    if isinstance(body, list) and body and isinstance(stmt, ast.stmt):
+        last = stmt
+        for field in ("test", "iter", "subject", "returns", "args"):
+            part = getattr(stmt, field, None)
+            if isinstance(part, ast.expr):
+                last = part
+        for item in getattr(stmt, "items", ()):
+            last = item.optional_vars or item.context_expr
+        if last is stmt:
+            line = stmt.lineno
+            return Span(line, module.column(line, stmt.col_offset), line, len(module.line(line)) + 1)
+        whole, part = _span(module, stmt), _span(module, last)
+        return Span(whole.line, whole.column, part.end_line, part.end_column)
+    return _span(module, stmt)
+
+
+def _closure(summary: Summary) -> Iterator[Summary]:
+    """Yield a summary and all it reaches, each once, callers first."""
+    seen = {id(summary)}
+    stack = [summary]
+    while stack:
+        current = stack.pop()
+        yield current
+        for child in reversed(current.children):
+            if id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
+
+
+def _for_region(findings: tuple[Finding, ...], entry: Entry) -> Iterator[Finding]:
+    for finding in findings:
+        if entry.options.fullgraph and finding.breaks and Mode.FULLGRAPH not in finding.breaks:
+            continue  # fullgraph=True captures scalars and data-dependent shapes
+        yield replace(finding, region=entry.name)
+
+
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """One finding for each place and code: the surest one, of the first region."""
+    best: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = (finding.path, finding.span, finding.code)
+        old = best.get(key)
+        if old is None:
+            best[key] = finding
+            continue
+        modes = tuple(m for m in Mode if m in old.breaks or m in finding.breaks)
+        sure = finding.certainty is Certainty.CERTAIN and old.certainty is not Certainty.CERTAIN
+        chosen = finding if sure else old
+        severity = severity_of(modes) if modes else chosen.severity
+        best[key] = replace(chosen, breaks=modes, severity=severity, region=old.region)
+    return sorted(best.values(), key=lambda finding: finding.sort_key)
+
+
+def _report(entry: Entry, reached: list[Summary]) -> RegionReport:
+    functions = {
+        (s.function.module.path, s.function.node.lineno, s.function.qualname): None
+        for s in reached
+    }
+    given: RegionOptions = entry.options
+    shown = [f"{n}={getattr(given, n)!r}" for n in ("fullgraph", "dynamic", "mode", "backend")
+             if getattr(given, n) is not None]
+    return RegionReport(
+        entry.function.module.path,
+        entry.function.node.lineno,
+        entry.name,
+        entry.reason,
+        ", ".join(shown),
+        tuple(functions),
+    )
+
+
+__all__ = ["Linter"]

@@ -1,0 +1,290 @@
+"""One module: what its top level binds, its classes and its functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`import module` (name "") or `from module import name`, with `module` made absolute."""
+
+    module: str
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Expressions that a name is assigned at module or class level, in source order.
+
+    `partial` is True when the name is also bound in a way that has no expression (loop targets,
+    unpacking, `global` writes inside functions): then the expressions are not the whole story.
+    """
+
+    values: tuple[ast.expr, ...]
+    annotation: ast.expr | None = None
+    partial: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class FunctionInfo:
+    """A function, method, nested function or lambda. Compared by identity."""
+
+    module: ModuleInfo
+    node: FunctionNode
+    qualname: str
+    cls: ClassInfo | None = None
+    generator: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name it was defined under."""
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """Decorator expressions, outermost first."""
+        return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
+
+
+@dataclass(eq=False, slots=True)
+class ClassInfo:
+    """A class statement. Compared by identity."""
+
+    module: ModuleInfo
+    node: ast.ClassDef
+    qualname: str
+    methods: dict[str, FunctionInfo] = field(default_factory=dict)
+    attributes: dict[str, Assigned] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name it was defined under."""
+        return self.node.name
+
+
+Binding = Imported | Assigned | FunctionInfo | ClassInfo
+
+
+@dataclass(eq=False, slots=True)
+class ModuleInfo:
+    """A parsed module. `name` is its dotted name, `path` as the user or the search named it."""
+
+    name: str
+    path: str
+    tree: ast.Module
+    text: str
+    package: bool
+    root: str
+    bindings: dict[str, Binding] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    functions: list[FunctionInfo] = field(default_factory=list)
+    classes: list[ClassInfo] = field(default_factory=list)
+    _lines: list[str] | None = field(default=None, repr=False)
+
+    def line(self, number: int) -> str:
+        """Return a line of the source, 1-based, without its end; "" past the end."""
+        if self._lines is None:
+            self._lines = self.text.split("\n")
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    def column(self, number: int, offset: int) -> int:
+        """Return the 1-based column in characters of a UTF-8 byte offset in a line."""
+        line = self.line(number)
+        if line.isascii():
+            return offset + 1
+        return len(line.encode()[:offset].decode(errors="ignore")) + 1
+
+
+def index_module(
+    name: str, path: str, tree: ast.Module, text: str, *, package: bool, root: str
+) -> ModuleInfo:
+    """Index a parsed module.
+
+    Later bindings of a name win, except that assignments gather: `X = None` then `X = f()` keeps
+    both expressions, and a definition in `try:` is preferred to its fallback in `except:`.
+    """
+    module = ModuleInfo(name, path, tree, text, package, root)
+    _index_block(module, tree.body, "", None, module.bindings)
+    written = {n for node in ast.walk(tree) if isinstance(node, ast.Global) for n in node.names}
+    for target in written:
+        bound = module.bindings.get(target)
+        if isinstance(bound, Assigned):
+            module.bindings[target] = Assigned(bound.values, bound.annotation, True)
+    return module
+
+
+def _index_block(
+    module: ModuleInfo,
+    body: list[ast.stmt],
+    prefix: str,
+    cls: ClassInfo | None,
+    bindings: dict[str, Binding],
+) -> None:
+    for stmt in body:
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            _index_function(module, stmt, prefix, cls, bindings)
+        elif isinstance(stmt, ast.ClassDef):
+            bindings[stmt.name] = _index_class(module, stmt, prefix)
+        elif isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            if cls is None:
+                _index_import(module, stmt, bindings)
+        elif isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            _index_assignment(stmt, bindings)
+        else:
+            for block in _blocks(stmt):
+                inner: dict[str, Binding] = {}
+                _index_block(module, block, prefix, cls, inner)
+                for key, value in inner.items():
+                    _bind(bindings, key, value)
+            for target in _loop_targets(stmt):
+                _bind(bindings, target, Assigned((), None, True))
+
+
+def _index_function(
+    module: ModuleInfo,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    prefix: str,
+    cls: ClassInfo | None,
+    bindings: dict[str, Binding],
+) -> None:
+    info = make_function(module, node, prefix + node.name, cls)
+    if cls is not None and _is_accessor(node) and node.name in cls.methods:
+        return  # `@x.setter` keeps the getter
+    bindings[node.name] = info
+    if cls is not None:
+        cls.methods[node.name] = info
+    module.functions.append(info)
+
+
+def make_function(
+    module: ModuleInfo, node: FunctionNode, qualname: str, cls: ClassInfo | None
+) -> FunctionInfo:
+    """Return the info of a function node; notes whether it is a generator."""
+    generator = not isinstance(node, ast.Lambda) and any(
+        isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own_nodes(node)
+    )
+    return FunctionInfo(module, node, qualname, cls, generator)
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
+    body = getattr(function, "body", [])
+    stack: list[ast.AST] = list(body) if isinstance(body, list) else [body]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        isinstance(deco, ast.Attribute) and deco.attr in ("setter", "deleter")
+        for deco in node.decorator_list
+    )
+
+
+def _index_class(module: ModuleInfo, node: ast.ClassDef, prefix: str) -> ClassInfo:
+    info = ClassInfo(module, node, prefix + node.name)
+    module.classes.append(info)
+    bindings: dict[str, Binding] = {}
+    _index_block(module, node.body, info.qualname + ".", info, bindings)
+    info.attributes = {k: v for k, v in bindings.items() if isinstance(v, Assigned)}
+    return info
+
+
+def _index_import(
+    module: ModuleInfo, node: ast.Import | ast.ImportFrom, bindings: dict[str, Binding]
+) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.asname:
+                _bind(bindings, alias.asname, Imported(alias.name, "", node.lineno))
+            else:
+                top = alias.name.partition(".")[0]
+                _bind(bindings, top, Imported(top, "", node.lineno))
+        return
+    source = absolute_import(module, node)
+    for alias in node.names:
+        if alias.name == "*":
+            module.stars.append(source)
+        else:
+            _bind(bindings, alias.asname or alias.name, Imported(source, alias.name, node.lineno))
+
+
+def absolute_import(module: ModuleInfo, node: ast.ImportFrom) -> str:
+    """Return the absolute dotted name of the module a `from` import names."""
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    if not module.package:
+        parts = parts[:-1]
+    if node.level > 1:
+        parts = parts[: len(parts) - (node.level - 1)]
+    return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+def _index_assignment(
+    node: ast.Assign | ast.AnnAssign | ast.AugAssign, bindings: dict[str, Binding]
+) -> None:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                _bind(bindings, target.id, Assigned((node.value,)))
+            else:
+                for name in _names(target):
+                    _bind(bindings, name, Assigned((), None, True))
+    elif isinstance(node.target, ast.Name):
+        if isinstance(node, ast.AugAssign):
+            _bind(bindings, node.target.id, Assigned((), None, True))
+        else:
+            values = (node.value,) if node.value is not None else ()
+            _bind(bindings, node.target.id, Assigned(values, node.annotation))
+
+
+def _bind(bindings: dict[str, Binding], name: str, value: Binding) -> None:
+    old = bindings.get(name)
+    if isinstance(old, Assigned) and isinstance(value, Assigned):
+        bindings[name] = Assigned(
+            old.values + value.values,
+            old.annotation or value.annotation,
+            old.partial or value.partial,
+        )
+    elif isinstance(value, Assigned) and old is not None:
+        return  # `try: import x / except ImportError: x = None`: the real thing is what runs
+    elif isinstance(old, Imported) and isinstance(value, Imported) and old.module != value.module:
+        return  # `try: import fast as impl / except: import slow as impl`
+    else:
+        bindings[name] = value
+
+
+def _blocks(stmt: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(stmt, name, None)
+        if block:
+            yield block
+    for handler in getattr(stmt, "handlers", ()):
+        yield handler.body
+    for case in getattr(stmt, "cases", ()):
+        yield case.body
+
+
+def _loop_targets(stmt: ast.stmt) -> Iterator[str]:
+    if isinstance(stmt, (ast.For, ast.AsyncFor)):
+        yield from _names(stmt.target)
+    elif isinstance(stmt, (ast.With, ast.AsyncWith)):
+        for item in stmt.items:
+            if item.optional_vars is not None:
+                yield from _names(item.optional_vars)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id

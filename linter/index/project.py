@@ -1,0 +1,147 @@
+"""Finding and parsing modules: source roots, installed packages to follow, what was read."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from ..model import AnalysisOptions, SourceFile
+from ..source import UnreadableSource, parse_source, read_source
+from .modules import ClassInfo, FunctionInfo, ModuleInfo, index_module
+
+
+class Project:
+    """Every module seen so far, by path and by dotted name.
+
+    Modules are looked up below the root of the importing file's own package, then below the
+    configured roots, then in installed packages that the configuration says to follow. Every
+    look-up is recorded, whether or not it found a file: what a result depends on.
+    """
+
+    def __init__(self, options: AnalysisOptions) -> None:
+        self.options = options
+        self._by_path: dict[str, ModuleInfo | None] = {}
+        self._digests: dict[str, str] = {}
+        self._found: dict[tuple[str, str], ModuleInfo | None] = {}
+        self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._follow_roots: dict[str, str] | None = None
+        self.touched: set[str] = set()
+
+    def open(self, source: SourceFile) -> ModuleInfo:
+        """Parse a source file, or return it as parsed before.
+
+        Raises UnreadableSource with the line of a syntax error.
+        """
+        key = os.path.realpath(source.path)
+        known = self._by_path.get(key)
+        if known is not None and self._digests.get(key) == source.digest:
+            return known
+        name, root, package = self.locate(source.path)
+        module = self._index(name, source, parse_source(source), package, root)
+        self._by_path[key], self._digests[key] = module, source.digest
+        return module
+
+    @staticmethod
+    def _index(
+        name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
+    ) -> ModuleInfo:
+        return index_module(name, source.path, tree, source.text, package=package, root=root)
+
+    @staticmethod
+    def locate(path: str) -> tuple[str, str, bool]:
+        """Return (dotted name, source root, is a package) of a file, from `__init__.py` files."""
+        file = Path(os.path.abspath(path))
+        package = file.stem == "__init__"
+        parts = [] if package else [file.stem]
+        folder = file.parent
+        while (folder / "__init__.py").exists() and folder != folder.parent:
+            parts.append(folder.name)
+            folder = folder.parent
+        return ".".join(reversed(parts)) or file.stem, str(folder), package
+
+    def find(self, name: str, importer: ModuleInfo) -> ModuleInfo | None:
+        """Return the project's module of that dotted name, None when it is outside the project."""
+        if not name:
+            return None
+        key = (name, importer.root)
+        if key not in self._found:
+            self._found[key] = self._search(name, importer.root, key)
+        self.touched.update(self._looked.get(key, ()))
+        return self._found[key]
+
+    def _search(self, name: str, root: str, key: tuple[str, str]) -> ModuleInfo | None:
+        looked: list[str] = []
+        self._looked[key] = ()
+        top = name.partition(".")[0]
+        roots = [root, *self.options.roots]
+        if top in self.options.follow:
+            roots.extend(self._installed(top))
+        elif top in _NEVER_PROJECT:
+            return None
+        relative = name.replace(".", os.sep)
+        for base in dict.fromkeys(roots):
+            stem = os.path.join(base, relative)
+            for candidate, package in (
+                (os.path.join(stem, "__init__.py"), True),
+                (stem + ".py", False),
+            ):
+                looked.append(candidate)
+                if os.path.isfile(candidate):
+                    self._looked[key] = tuple(looked)
+                    return self._load(candidate, name, base, package)
+        self._looked[key] = tuple(looked)
+        return None
+
+    def _load(self, path: str, name: str, root: str, package: bool) -> ModuleInfo | None:
+        real = os.path.realpath(path)
+        if real in self._by_path:
+            return self._by_path[real]
+        try:
+            source = read_source(path)
+            tree = parse_source(source)
+        except (UnreadableSource, OSError):
+            self._by_path[real] = None  # reported when that file itself is linted
+            return None
+        self._digests[real] = source.digest
+        module = self._index(name, source, tree, package, root)
+        self._by_path[real] = module
+        return module
+
+    def digest(self, path: str) -> str:
+        """Return the content hash of a file that was read, "" when it isn't there."""
+        return self._digests.get(os.path.realpath(path), "")
+
+    def _installed(self, top: str) -> list[str]:
+        if self._follow_roots is None:
+            self._follow_roots = {}
+        if top not in self._follow_roots:
+            self._follow_roots[top] = _site_folder(top)
+        found = self._follow_roots[top]
+        return [found] if found else []
+
+
+# Modules that a project folder can't mean to be, even when a file of that name lies at its root.
+_NEVER_PROJECT = frozenset({"torch", "numpy", "scipy", "typing", "builtins"}) | (
+    frozenset(sys.stdlib_module_names) - {"test", "types"}
+)
+
+
+def _site_folder(top: str) -> str:
+    """Return the site-packages folder that holds a package, "" when it isn't installed."""
+    for folder in sys.path:
+        if folder and os.path.isdir(os.path.join(folder, top)):
+            return folder
+    try:
+        files = importlib.metadata.files(top)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return str(Path(str(files[0].locate())).parent) if files else ""
+
+
+__all__ = ["ClassInfo", "FunctionInfo", "ModuleInfo", "Project"]

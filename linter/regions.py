@@ -1,0 +1,288 @@
+"""Where captured code starts: compile entries of a file, and what is known of their inputs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..rules.base.context import RegionOptions
+from ..rules.base.facts import (
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Const,
+    Fact,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    join,
+    options,
+)
+from .analysis import parameters
+from .analysis.analyzer import MAX_DEPTH, Analyzer
+from .analysis.calls import DISABLING, OPAQUE
+from .analysis.classes import decorator_names, find_method, is_module_class
+from .analysis.frame import Env, Frame
+from .analysis.statements import run_body
+from .index import ClassInfo, FunctionInfo, ModuleInfo
+from .index.modules import make_function, own_nodes
+from .model import AnalysisOptions
+
+COMPILERS = frozenset(
+    {"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A callable that torch.compile captures, why, and with which options.
+
+    `this` is the object for methods; `params` what is known of the parameters.
+    """
+
+    function: FunctionInfo
+    reason: str
+    options: RegionOptions
+    params: tuple[tuple[str, Fact], ...]
+
+    @property
+    def name(self) -> str:
+        """Qualified name for reports."""
+        return self.function.qualname
+
+
+def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -> list[Entry]:
+    """Return the entries that start in a module, each function at most once per set of options."""
+    found: dict[tuple[FunctionInfo, RegionOptions], Entry] = {}
+
+    def add(entry: Entry) -> None:
+        if not decorator_names(entry.function) & (DISABLING | OPAQUE):
+            found.setdefault((entry.function, entry.options), entry)
+
+    for entry in _explicit(analyzer, module):
+        add(entry)
+    for entry in _configured(analyzer, module, settings.entry_points):
+        add(entry)
+    for entry in _with_examples(analyzer, module):
+        add(entry)
+    compiled = {function for function, _ in found}
+    if settings.entry != "explicit":
+        for cls in module.classes:
+            forward = cls.methods.get("forward")
+            if forward is None or forward in compiled or not is_module_class(analyzer, cls):
+                continue
+            add(_entry(analyzer, forward, "nn.Module.forward"))
+            compiled.add(forward)
+    if settings.entry == "all" and "torch" in module.text:
+        for function in module.functions:
+            if function not in compiled and _handles_tensors(analyzer, function):
+                add(_entry(analyzer, function, "handles tensors (--entry all)"))
+    return list(found.values())
+
+
+def _entry(
+    analyzer: Analyzer,
+    function: FunctionInfo,
+    reason: str,
+    given: RegionOptions = RegionOptions(),
+    known: Env | None = None,
+) -> Entry:
+    params = dict(parameters.guess(analyzer, function))
+    for name, fact in (known or {}).items():
+        params[name] = fact
+    return Entry(function, reason, given, tuple(params.items()))
+
+
+# -- torch.compile in the source -----------------------------------------------------------------
+
+
+def _explicit(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
+    if "compile" not in module.text:
+        return
+    for function in _all_functions(analyzer, module):
+        for deco in function.decorators:
+            given = _compile_decorator(analyzer, module, deco)
+            if given is not None:
+                yield _entry(analyzer, function, f"@torch.compile, line {deco.lineno}", given)
+    for frame in file_frames(analyzer, module):
+        for call, callee in frame.callees.items():
+            name = callee.name
+            if name in COMPILERS and call.args:
+                target = frame.facts.get(call.args[0], UNKNOWN)
+            elif name.endswith(".compile") and isinstance(callee.receiver, Instance):
+                target = callee.receiver
+                if not target.module:
+                    continue
+            else:
+                continue
+            for entry in _target_entries(analyzer, target, call):
+                yield entry
+
+
+def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionInfo]:
+    """Yield the functions of a module, nested ones as well."""
+    yield from module.functions
+    known = {function.node for function in module.functions}
+    for node in ast.walk(module.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node not in known:
+            if node.decorator_list:
+                yield make_function(module, node, node.name, None)
+
+
+def _compile_decorator(
+    analyzer: Analyzer, module: ModuleInfo, deco: ast.expr
+) -> RegionOptions | None:
+    node = deco.func if isinstance(deco, ast.Call) else deco
+    keywords = deco.keywords if isinstance(deco, ast.Call) else []
+    target = analyzer.static_value(module, node)
+    if getattr(target, "name", "") == "functools.partial" and isinstance(deco, ast.Call):
+        target = analyzer.static_value(module, deco.args[0]) if deco.args else UNKNOWN
+    if getattr(target, "name", "") not in COMPILERS:
+        return None
+    return _options(keywords)
+
+
+def _options(keywords: list[ast.keyword]) -> RegionOptions:
+    values = {
+        k.arg: k.value.value
+        for k in keywords
+        if k.arg is not None and isinstance(k.value, ast.Constant)
+    }
+    if values.get("disable") is True:
+        return RegionOptions(backend="disabled")
+    kept = {n: values.get(n) for n in ("fullgraph", "dynamic", "mode", "backend")}
+    return RegionOptions(**kept)
+
+
+def _target_entries(analyzer: Analyzer, target: Fact, call: ast.Call) -> Iterator[Entry]:
+    given = _options(call.keywords)
+    reason = f"torch.compile, line {call.lineno}"
+    for option in options(target):
+        if isinstance(option, Function):
+            known: Env = {}
+            if option.bound is not None:
+                known[parameters.first_name(option.function)] = option.bound
+            yield _entry(analyzer, option.function, reason, given, known)
+        elif isinstance(option, (Instance, ClassRef)) and isinstance(option.cls, ClassInfo):
+            forward = find_method(analyzer, option.cls, "forward")
+            if forward is not None:
+                this = analyzer.own(option.cls)
+                yield _entry(
+                    analyzer, forward, reason, given, {parameters.first_name(forward): this}
+                )
+
+
+def file_frames(analyzer: Analyzer, module: ModuleInfo) -> list[Frame]:
+    """Analyse the module body and every function by itself, without following calls.
+
+    For rules about ordinary code around torch.compile, and to find what it is called on.
+    """
+    frames = []
+    owners: list[FunctionInfo | None] = [None, *module.functions]
+    for function in owners:
+        env = dict(parameters.guess(analyzer, function)) if function is not None else {}
+        frame = Frame(analyzer, module, function, env, depth=MAX_DEPTH)
+        run_body(frame, module.tree if function is None else function.node)
+        frames.append(frame)
+    return frames
+
+
+# -- other sources -------------------------------------------------------------------------------
+
+
+def _configured(
+    analyzer: Analyzer, module: ModuleInfo, points: tuple[str, ...]
+) -> Iterator[Entry]:
+    for point in points:
+        name, _, qualname = point.partition(":")
+        if name != module.name or not qualname:
+            continue
+        for entry in _named(analyzer, module, qualname, "named in the configuration", {}):
+            yield entry
+
+
+def _named(
+    analyzer: Analyzer, module: ModuleInfo, qualname: str, reason: str, known: Env
+) -> Iterator[Entry]:
+    for function in module.functions:
+        if function.qualname == qualname:
+            yield _entry(analyzer, function, reason, known=known)
+    for cls in module.classes:
+        if cls.qualname == qualname:
+            forward = find_method(analyzer, cls, "forward") or find_method(
+                analyzer, cls, "__call__"
+            )
+            if forward is not None:
+                this = {parameters.first_name(forward): analyzer.own(cls)}
+                yield _entry(analyzer, forward, reason, known={**known, **this})
+
+
+def _with_examples(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
+    """`TARGET = "name"` beside `example_inputs()` names an entry and shows its arguments."""
+    target = module.bindings.get("TARGET")
+    examples = module.bindings.get("example_inputs")
+    if target is None or not isinstance(examples, FunctionInfo):
+        return
+    name = analyzer.module_value(module, "TARGET")
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return
+    summary = analyzer.summary(examples, {}, {}, 1)
+    calls = summary.returns if summary is not None else UNKNOWN
+    for entry in _named(analyzer, module, name.value, "example_inputs()", {}):
+        known = _example_params(entry.function, calls)
+        merged = {**dict(entry.params), **known}
+        yield Entry(entry.function, entry.reason, entry.options, tuple(merged.items()))
+
+
+def _example_params(function: FunctionInfo, calls: Fact) -> Env:
+    """Join the arguments of all example calls by parameter."""
+    if not isinstance(calls, Sequence):
+        return {}
+    rows = calls.items if calls.items is not None else (calls.elem,)
+    names = [p.arg for p in parameters.parameter_list(function)]
+    if function.cls is not None and "staticmethod" not in decorator_names(function):
+        names = names[1:]
+    known: Env = {}
+    for row in rows:
+        if not isinstance(row, Sequence):
+            return {}
+        if row.items is None:
+            return {name: row.elem for name in names}
+        for name, fact in zip(names, row.items):
+            known[name] = join(known[name], fact) if name in known else fact
+    return known
+
+
+_QUIET_METHODS = frozenset(
+    "__init__ __repr__ __str__ extra_repr __setstate__ __getstate__ __del__ __init_subclass__ "
+    "__post_init__ reset_parameters init_weights _init_weights __reduce__ __new__ __hash__ "
+    "from_pretrained save_pretrained main".split()
+)
+
+
+def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether a function is about tensors: a tensor parameter, or torch in its body."""
+    if function.name in _QUIET_METHODS or isinstance(function.node, ast.Lambda):
+        return False
+    for fact in parameters.guess(analyzer, function).values():
+        if any(_tensorlike(option) for option in options(fact)):
+            return True
+    if function.cls is not None and is_module_class(analyzer, function.cls):
+        return True
+    return any(
+        isinstance(node, ast.Name) and node.id in ("torch", "F")
+        for node in own_nodes(function.node)
+    )
+
+
+def _tensorlike(fact: Fact) -> bool:
+    if isinstance(fact, (Tensor, Array)):
+        return True
+    if isinstance(fact, Sequence):
+        return any(isinstance(o, Tensor) for o in options(fact.elem)) or any(
+            isinstance(o, Tensor) for item in fact.items or () for o in options(item)
+        )
+    return isinstance(fact, Mapping) and isinstance(fact.elem, Tensor)

@@ -1,0 +1,267 @@
+"""Analysing files: one after the other in this process, or spread over worker processes.
+
+Results are plain JSON values (`Analysed.payload`), which travel between processes and into the
+cache as they are.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from .codec import encode_finding
+from .model import AnalysisOptions, FileResult, SourceFile
+from .source import UnreadableSource, load_source, read_bytes, reason
+from .suppress import find_suppressions
+
+# Analysis recurses over syntax trees: 1,000 nested expressions need a few thousand Python frames.
+_STACK_BYTES = 256 * 1024 * 1024
+_RECURSION_LIMIT = 20_000
+_FEW_FILES, _FEW_BYTES = 8, 200_000
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """What analyses a file."""
+
+    def lint(self, source: SourceFile) -> FileResult:
+        """Return what the entries of the file give."""
+        ...
+
+
+EngineFactory = Callable[[AnalysisOptions], Engine]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to analyse. `data` is its content when it doesn't come from disk."""
+
+    path: str
+    options: AnalysisOptions
+    size: int
+    data: bytes | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """The result for one file.
+
+    digest        of the content that was read, "" when it couldn't be read
+    dependencies  see `FileResult`
+    payload       {"findings": encoded findings, "errors": [[path, line, message]],
+                  "comments": encoded suppressions, "cells": notebook cells, "regions": …}
+    crashed       our own fault: never kept
+    """
+
+    path: str
+    digest: str
+    dependencies: tuple[tuple[str, str], ...]
+    payload: dict[str, Any]
+    crashed: bool = False
+
+
+def make_engine(options: AnalysisOptions) -> Engine:
+    """Return the real engine, imported no sooner than the first file needs it."""
+    from .engine import Linter
+
+    return Linter(options)
+
+
+def analyse(jobs: Sequence[Job], processes: int, factory: EngineFactory) -> Iterator[Analysed]:
+    """Yield the result of every job, in any order. Never raises for what a file holds."""
+    few = len(jobs) < _FEW_FILES and sum(job.size for job in jobs) < _FEW_BYTES
+    if processes < 2 or len(jobs) < 2 or few or any(job.data is not None for job in jobs):
+        engines: dict[AnalysisOptions, Engine] = {}
+        for batch in _batches(jobs, 16):
+            yield from with_deep_stack(partial(_analyse_all, batch, factory, engines))
+    else:
+        yield from _in_pool(list(jobs), processes, factory)
+
+
+def available_processors() -> int:
+    """Return how many processors this process may use."""
+    if sys.version_info >= (3, 13):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def with_deep_stack(call: Callable[[], T]) -> T:
+    """Return what `call` returns, run in a thread whose stack holds deep recursion."""
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(call())
+        except BaseException as error:
+            failure.append(error)
+
+    before, limit = threading.stack_size(_STACK_BYTES), sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+        sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def _batches(jobs: Sequence[Job], count: int) -> Iterator[Sequence[Job]]:
+    for start in range(0, len(jobs), count):
+        yield jobs[start : start + count]
+
+
+def _analyse_all(
+    jobs: Sequence[Job], factory: EngineFactory, engines: dict[AnalysisOptions, Engine]
+) -> list[Analysed]:
+    results = []
+    for job in jobs:
+        engine = engines.get(job.options)
+        if engine is None:
+            engine = engines[job.options] = factory(job.options)
+        results.append(analyse_one(job, engine))
+    return results
+
+
+def analyse_one(job: Job, engine: Engine) -> Analysed:
+    """Read and analyse one file."""
+    try:
+        data = read_bytes(job.path) if job.data is None else job.data
+    except OSError as error:
+        return failed(job, f"can't read: {reason(error)}")
+    try:
+        source, problems = load_source(job.path, data)
+    except UnreadableSource as error:
+        return failed(job, error.message, error.line)
+    errors = [[problem.path, problem.line, problem.message] for problem in problems]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = engine.lint(source)
+    except UnreadableSource as error:
+        return failed(job, error.message, error.line)
+    except (RecursionError, MemoryError):
+        return failed(job, "nested too deeply to be analysed")
+    except Exception as error:
+        if os.environ.get("COMPILE_LINT_DEBUG"):
+            traceback.print_exc()
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return failed(job, f"internal error: {text} (please report it)", crashed=True)
+    errors += [[problem.path, problem.line, problem.message] for problem in result.diagnostics]
+    payload = {
+        "findings": [encode_finding(finding) for finding in result.findings],
+        "errors": errors,
+        "comments": [comment.encode() for comment in find_suppressions(source.text)],
+        "cells": [list(cell) for cell in source.cells],
+        "regions": [
+            [r.path, r.line, r.name, r.reason, r.options, [list(f) for f in r.functions]]
+            for r in result.regions
+        ],
+    }
+    return Analysed(job.path, source.digest, result.dependencies, payload)
+
+
+def failed(job: Job, message: str, line: int | None = None, crashed: bool = False) -> Analysed:
+    """Return the result for a file that can't be analysed."""
+    payload = {
+        "findings": [],
+        "errors": [[job.path, line, message]],
+        "comments": [],
+        "cells": [],
+        "regions": [],
+    }
+    return Analysed(job.path, "", (), payload, crashed)
+
+
+_engines: dict[AnalysisOptions, Engine] = {}  # of a worker process
+
+
+def _work(jobs: Sequence[Job], factory: EngineFactory) -> list[Analysed]:
+    """Analyse a chunk in a worker process."""
+    return with_deep_stack(partial(_analyse_all, jobs, factory, _engines))
+
+
+def _in_pool(jobs: list[Job], processes: int, factory: EngineFactory) -> Iterator[Analysed]:
+    """Spread the jobs over processes; files that kill theirs cost that file only."""
+    chunks = make_chunks(jobs, processes)
+    processes = min(processes, len(chunks), 61)  # Windows can't wait for more than 61
+    suspects: list[Job] = []
+    while chunks:
+        with _pool(processes, factory) as pool:
+            running: dict[Future[list[Analysed]], Sequence[Job]] = {}
+            broken = False
+            while (chunks and not broken) or running:
+                # Few chunks at a time: when a process dies, those in flight are the suspects.
+                while chunks and not broken and len(running) <= processes:
+                    chunk = chunks.pop()
+                    try:
+                        running[pool.submit(_work, chunk, factory)] = chunk
+                    except BrokenProcessPool:
+                        chunks.append(chunk)
+                        broken = True
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    chunk = running.pop(future)
+                    try:
+                        yield from future.result()
+                    except BrokenProcessPool:
+                        broken = True
+                        suspects += chunk
+    for job in suspects:
+        with _pool(1, factory) as pool:
+            try:
+                yield from pool.submit(_work, [job], factory).result()
+            except BrokenProcessPool:
+                yield failed(job, "the analysis process died (out of memory?)", crashed=True)
+
+
+def _pool(processes: int, factory: EngineFactory) -> ProcessPoolExecutor:
+    method = "fork" if sys.platform == "linux" else "spawn"
+    if method == "fork" and factory is make_engine:
+        from . import engine  # noqa: F401  # imported once, shared by the forked processes
+    context = multiprocessing.get_context(method)
+    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the main process, which stops the others."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def make_chunks(jobs: list[Job], processes: int) -> list[list[Job]]:
+    """Return chunks of neighbouring files, largest last.
+
+    Neighbours import the same modules, which a process parses once; taking large chunks first
+    (from the end) keeps the processes equally busy.
+    """
+    total = sum(job.size for job in jobs) + 1000 * len(jobs)
+    limit = max(total // (processes * 12), 20_000)
+    chunks: list[list[Job]] = []
+    size = limit
+    for job in sorted(jobs, key=lambda job: job.path):
+        if size >= limit:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(job)
+        size += job.size + 1000
+    chunks.sort(key=lambda chunk: sum(job.size for job in chunk))
+    return chunks

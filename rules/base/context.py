@@ -1,0 +1,96 @@
+"""What a rule may ask about the node it is given."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..torch_facts import TorchFacts
+from .facts import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """What a call calls.
+
+    name      canonical dotted name: "torch.nonzero", "torch.Tensor.item", "builtins.print",
+              "logging.Logger.info", "numpy.ndarray.tolist", "list.append"; "" when unknown.
+              For nn.Module objects of torch it is the class, such as "torch.nn.LSTM".
+    receiver  the fact of the object for a method call
+    project   the project's FunctionInfo that runs, None for code outside the project
+    sure      False when the receiver's type is a guess
+    """
+
+    name: str = ""
+    receiver: Fact | None = None
+    project: Any = None
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOptions:
+    """Options of the torch.compile call that makes a region; None where not given."""
+
+    fullgraph: bool | None = None
+    dynamic: bool | None = None
+    mode: str | None = None
+    backend: str | None = None
+
+
+class Context(Protocol):
+    """Facts about one function, as one compiled region reaches it."""
+
+    path: str
+    torch: TorchFacts
+    options: RegionOptions
+
+    def fact(self, node: ast.expr) -> Fact:
+        """Return what is known of the expression's value (Unknown when not reached)."""
+        ...
+
+    def reached(self, node: ast.AST) -> bool:
+        """Say whether captured code can run this node (False under is_compiling() guards)."""
+        ...
+
+    def callee(self, call: ast.Call) -> Callee:
+        """Return what the call calls."""
+        ...
+
+    def argument(self, call: ast.Call, position: int, name: str) -> ast.expr | None:
+        """Return the expression passed for a parameter, by position or keyword."""
+        ...
+
+    def truth(self, node: ast.expr) -> Fact | None:
+        """Return the tensor-dependent fact that bool(node) would read, None if there is none.
+
+        `Tensor`, `Array` and `FromTensor` options count, as do objects whose `__bool__` or
+        `__len__` read one; sequences, None and static values don't.
+        """
+        ...
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Return the syntactic parent inside the function (None at its top)."""
+        ...
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the innermost statement that holds the node."""
+        ...
+
+    def ancestors(self, node: ast.AST) -> list[ast.AST]:
+        """Return the parents of the node, innermost first, up to the function."""
+        ...
+
+    def loop(self, node: ast.AST) -> ast.For | ast.While | None:
+        """Return the innermost loop statement of this function that repeats the node."""
+        ...
+
+    @property
+    def function(self) -> ast.AST:
+        """The FunctionDef, Lambda or Module that is being checked."""
+        ...
+
+    @property
+    def entry(self) -> bool:
+        """Whether the function is itself the compiled entry point."""
+        ...

@@ -1,0 +1,362 @@
+"""The lattice of facts: what the analysis knows about a value, from source alone.
+
+Every fact is a frozen value; two facts are equal when they say the same, wherever they come from
+(`origin` never takes part in comparison). `join` is the least upper bound that both sides of a
+branch agree on; it has finite height: constants widen to `Static`, sequences of different length
+to one element fact, and a `Union` holds at most one fact of each class.
+
+Rules never fire on `Unknown`: it means that the analysis does not know, not that it suspects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A step in the story of a value: where it was made, and from what.
+
+    `line` and `column` are 1-based; `parent` is the step before, nearest first.
+    """
+
+    path: str
+    line: int
+    column: int
+    message: str
+    parent: Origin | None = None
+
+    def chain(self, limit: int = 6) -> Iterator[Origin]:
+        """Yield this step and those before it, at most `limit`."""
+        step: Origin | None = self
+        while step is not None and limit:
+            yield step
+            step, limit = step.parent, limit - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Base of all facts. `sure` is False when the fact rests on a guess, such as a use tell."""
+
+    origin: Origin | None = field(default=None, compare=False, repr=False, kw_only=True)
+    sure: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Fact):
+    """Nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Fact):
+    """A Python constant whose value is known: None, bool, int, float, str, bytes, Ellipsis."""
+
+    value: Any
+    kind: str = ""  # type name, so that 1, True and 1.0 stay apart in comparisons
+
+
+@dataclass(frozen=True, slots=True)
+class Static(Fact):
+    """A Python value that Dynamo specialises on: configuration, flags, dtypes, devices.
+
+    `kind` is the type's name where known ("int", "bool", "str", "dtype", "device", …), else "".
+    """
+
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeInt(Fact):
+    """An int or bool computed from tensor sizes: guarded on, possibly dynamic, never a break."""
+
+    kind: str = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Fact):
+    """A torch.Tensor.
+
+    rank    number of dimensions, None when unknown
+    dtype   "bool", "int", "float", "complex" or "" when unknown
+    single  True when it surely holds exactly one element
+    ragged  True when some size depends on data (nonzero, masks, unique, …)
+    role    "" computed, "input" of the region, "param", "buffer"
+    """
+
+    rank: int | None = None
+    dtype: str = ""
+    single: bool = False
+    ragged: bool = False
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Fact):
+    """A numpy.ndarray or numpy scalar made inside the region: Dynamo traces it as a tensor.
+
+    `constant` is True for arrays made of Python constants only (outside any tensor data).
+    """
+
+    rank: int | None = None
+    dtype: str = ""
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FromTensor(Fact):
+    """A Python value that depends on tensor data.
+
+    kind  "int", "float", "bool", "complex", "str", "list" (of such values), or ""
+    how   "item" (read out: .item(), int(t), tolist), "size" (a data-dependent size, such as
+          nonzero(x).numel()), "random" (a Python or numpy random number; Dynamo wraps it)
+    """
+
+    kind: str = ""
+    how: str = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Fact):
+    """list, tuple, set, frozenset, deque, generator, range, dict view, iterator.
+
+    `items` holds the element facts when their number is known, else None and `elem` joins them.
+    """
+
+    kind: str = "list"
+    items: tuple[Fact, ...] | None = None
+    elem: Fact = Unknown()
+
+    def element(self) -> Fact:
+        """Return one fact that covers every element (Unknown when surely empty)."""
+        if self.items is None:
+            return self.elem
+        return join_all(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping(Fact):
+    """dict, OrderedDict, ModelOutput-like. `items`: (key constant, fact) pairs known to be there.
+
+    `exact` says that there are no other keys; `key`/`elem` cover the others.
+    """
+
+    kind: str = "dict"
+    items: tuple[tuple[Any, Fact], ...] = ()
+    key: Fact = Unknown()
+    elem: Fact = Unknown()
+    exact: bool = False
+
+    def get(self, key: Any) -> Fact | None:
+        """Return the fact stored for the constant `key`, None when it isn't among `items`."""
+        for name, fact in self.items:
+            if name == key and type(name) is type(key):
+                return fact
+        return None
+
+    def element(self) -> Fact:
+        """Return one fact that covers every value."""
+        known = [fact for _, fact in self.items]
+        return join_all(known if self.exact else [*known, self.elem])
+
+
+@dataclass(frozen=True, slots=True)
+class Extern(Fact):
+    """A name outside the project: module, function, class or constant, by canonical dotted name.
+
+    Builtins are "builtins.print"; `torch.nn.functional.relu` whatever the local alias.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Fact):
+    """An object. `cls` is a project ClassInfo (compared by identity) or a dotted external name.
+
+    Objects of nn.Module classes have `module` True: calling them calls `forward`.
+    `attrs` holds facts of attributes stored on this very object inside the region
+    (dataclass fields, constructor arguments); other attributes come from the class.
+    """
+
+    cls: Any
+    module: bool = False
+    attrs: tuple[tuple[str, Fact], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef(Fact):
+    """A Python module of the project (ModuleInfo). External modules are `Extern`."""
+
+    module: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRef(Fact):
+    """A class of the project (ClassInfo). External classes are `Extern`."""
+
+    cls: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Fact):
+    """A function of the project (FunctionInfo), a nested function or lambda with its closure.
+
+    `bound` is the fact of `self`/`cls` for a bound method. `partial` are facts that
+    functools.partial put in front. `closure` maps free names to facts, sorted by name.
+    """
+
+    function: Any
+    bound: Fact | None = None
+    closure: tuple[tuple[str, Fact], ...] = ()
+    partial: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod(Fact):
+    """A method of a value that isn't a project object: `x.item`, `log.info`, `names.append`."""
+
+    receiver: Fact
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Fact):
+    """One of several facts, at most one of each class, sorted by class name."""
+
+    options: tuple[Fact, ...]
+
+
+UNKNOWN = Unknown()
+NONE = Const(None, "NoneType")
+
+
+def const(value: Any, origin: Origin | None = None) -> Const:
+    """Return the fact of a Python constant."""
+    return Const(value, type(value).__name__, origin=origin)
+
+
+def options(fact: Fact) -> tuple[Fact, ...]:
+    """Return the alternatives of a fact: those of a Union, else the fact alone."""
+    return fact.options if isinstance(fact, Union) else (fact,)
+
+
+def union(*facts: Fact) -> Fact:
+    """Join facts, keeping different classes apart."""
+    return join_all(facts)
+
+
+def join_all(facts: Any) -> Fact:
+    """Join any number of facts; Unknown when there are none."""
+    result: Fact | None = None
+    for fact in facts:
+        result = fact if result is None else join(result, fact)
+    return UNKNOWN if result is None else result
+
+
+def join(left: Fact, right: Fact) -> Fact:
+    """Return the least fact that covers both."""
+    if left is right or left == right:
+        return left
+    merged: dict[object, Fact] = {}
+    for fact in (*options(left), *options(right)):
+        slot = _slot(fact)
+        merged[slot] = _merge(merged[slot], fact) if slot in merged else fact
+    if len(merged) == 1:
+        return next(iter(merged.values()))
+    if len(merged) > 5:  # a value of that many shapes is as good as unknown
+        return Unknown(origin=left.origin or right.origin)
+    facts = tuple(sorted(merged.values(), key=lambda fact: str(_slot(fact))))
+    return Union(facts, origin=_first(facts), sure=all(fact.sure for fact in facts))
+
+
+def _first(facts: tuple[Fact, ...]) -> Origin | None:
+    for kind in (Tensor, FromTensor, Array):
+        for fact in facts:
+            if isinstance(fact, kind) and fact.origin:
+                return fact.origin
+    return next((fact.origin for fact in facts if fact.origin), None)
+
+
+def _slot(fact: Fact) -> object:
+    """Facts of one slot merge into one; None keeps a slot of its own, as does each class."""
+    if isinstance(fact, Const):
+        return "None" if fact.value is None else "Static"
+    if isinstance(fact, (Static, ShapeInt)):
+        return "Static"
+    if isinstance(fact, Instance):
+        return f"Instance {fact.cls if isinstance(fact.cls, str) else id(fact.cls)}"
+    if isinstance(fact, (ClassRef, ModuleRef, Function, BoundMethod, Extern)):
+        return f"{type(fact).__name__} {hash(fact)}"
+    if isinstance(fact, Sequence):
+        return f"Sequence {fact.kind}"
+    return type(fact).__name__
+
+
+def _merge(a: Fact, b: Fact) -> Fact:
+    """Merge two different facts of one slot."""
+    if a == b:
+        return a
+    sure = a.sure and b.sure
+    origin = a.origin or b.origin
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(
+            a.rank if a.rank == b.rank else None,
+            a.dtype if a.dtype == b.dtype else "",
+            a.single and b.single,
+            a.ragged or b.ragged,
+            a.role if a.role == b.role else "",
+            origin=origin,
+            sure=sure,
+        )
+    if isinstance(a, Array) and isinstance(b, Array):
+        return Array(
+            a.rank if a.rank == b.rank else None,
+            a.dtype if a.dtype == b.dtype else "",
+            a.constant and b.constant,
+            origin=origin,
+            sure=sure,
+        )
+    if isinstance(a, FromTensor) and isinstance(b, FromTensor):
+        kind = a.kind if a.kind == b.kind else ""
+        how = a.how if a.how == b.how else "item"
+        return FromTensor(kind, how, origin=origin, sure=sure)
+    if isinstance(a, Sequence) and isinstance(b, Sequence):
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            items = tuple(join(x, y) for x, y in zip(a.items, b.items))
+            return Sequence(a.kind, items, origin=origin, sure=sure)
+        known = [s.element() for s in (a, b) if s.items != ()]
+        return Sequence(a.kind, None, join_all(known), origin=origin, sure=sure)
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return _merge_mappings(a, b, origin, sure)
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        names = {n for n, _ in a.attrs} & {n for n, _ in b.attrs}
+        left, right = dict(a.attrs), dict(b.attrs)
+        attrs = tuple(sorted(((n, join(left[n], right[n])) for n in names), key=lambda kv: kv[0]))
+        return replace(a, attrs=attrs, sure=sure)
+    if isinstance(a, (Const, Static, ShapeInt)) and isinstance(b, (Const, Static, ShapeInt)):
+        kind = a.kind if a.kind == b.kind else ""
+        if isinstance(a, ShapeInt) or isinstance(b, ShapeInt):
+            return ShapeInt(kind or "int", origin=origin, sure=sure)
+        return Static(kind, origin=origin, sure=sure)
+    return Unknown(origin=origin)
+
+
+def _merge_mappings(a: Mapping, b: Mapping, origin: Origin | None, sure: bool) -> Fact:
+    keys: dict[tuple[str, Any], Any] = {}
+    for key, _ in (*a.items, *b.items):
+        keys.setdefault((type(key).__name__, key), key)
+    items = []
+    for key in keys.values():
+        left, right = a.get(key), b.get(key)
+        items.append((key, join(left or right or UNKNOWN, right or left or UNKNOWN)))
+    return Mapping(
+        a.kind,
+        tuple(items),
+        join(a.key, b.key),
+        join(a.elem, b.elem),
+        a.exact and b.exact,
+        origin=origin,
+        sure=sure,
+    )

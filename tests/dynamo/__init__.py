@@ -1,0 +1,1 @@
+"""What TorchDynamo itself says about a piece of code: the truth the rules are tested against."""
