@@ -4,10 +4,12 @@ Layout: `<cache dir>/<project>/<key>-<shard>.json`. The key covers everything bu
 own sources, the version of Python and the analysis options. Files fall into shards by the hash of
 their path, so that a run over one file reads little and a run over thousands reads few. A shard is
 
-    {"states": [[path, digest, size, mtime_ns], …], "entries": {path: [[state, …], payload], …}}
+    {"checksum": …, "states": [[path, digest, size, mtime_ns], …],
+     "entries": {path: [[state, …], payload], …}}
 
 where a state says what a file held when it was read (digest "" for a file that was looked for and
-wasn't there), and an entry lists the states that its payload rests on, the file's own first.
+wasn't there), and an entry lists the states that its payload rests on, the file's own first. The
+checksum is of the bytes after it: a damaged file counts as none.
 Writing is atomic and runs may share the folder: the last one wins, nobody reads half a file.
 """
 
@@ -232,11 +234,11 @@ class _Shard:
                 for path, (numbers, payload) in entries.items()
             },
         }
-        text = json.dumps(document, separators=(",", ":"))
+        body = json.dumps(document, separators=(",", ":")).encode()[1:]
         handle, temporary = tempfile.mkstemp(".tmp", "pack-", os.path.dirname(self._path))
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_head(body) + body)
             os.replace(temporary, self._path)
         except BaseException:
             os.unlink(temporary)
@@ -244,29 +246,23 @@ class _Shard:
         self.changed = False
 
 
+def _head(body: bytes) -> bytes:
+    """Return the start of a shard whose bytes go on with `body`."""
+    return b'{"checksum":"%s",' % content_digest(body).encode()
+
+
 def _load(path: str) -> tuple[list[list[Any]], dict[str, list[Any]]] | None:
-    """Return the content of a shard, None when there is none or it isn't sound."""
+    """Return the content of a shard, None when there is none or it is damaged."""
     try:
         with open(path, "rb") as file:
-            document = json.loads(file.read())
-        rows, entries = document["states"], document["entries"]
-        sound = all(_is_state(row) for row in rows) and all(
-            len(entry) == 2 and all(0 <= n < len(rows) for n in entry[0])
-            for entry in entries.values()
-        )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            data = file.read()
+    except OSError:
         return None
-    return (rows, entries) if sound else None
-
-
-def _is_state(row: Any) -> bool:
-    path, digest, size, mtime = row
-    return (
-        isinstance(path, str)
-        and isinstance(digest, str)
-        and size.__class__ is int
-        and (mtime.__class__ is int)
-    )
+    length = len(_head(b""))
+    if data[:length] != _head(data[length:]):
+        return None
+    document = json.loads(data)
+    return document["states"], document["entries"]
 
 
 def _hash(*parts: str) -> str:

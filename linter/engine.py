@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from .index.modules import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames
 
+# Syntax trees kept between files, in characters of source; about 2 GB of memory at most.
+KEPT_SOURCE = 40_000_000
 IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
 
 
@@ -27,18 +30,26 @@ class Linter:
 
     def __init__(self, options: AnalysisOptions, rules: tuple[Rule, ...] | None = None) -> None:
         self.options = options
-        self.project = Project(options)
         chosen = all_rules() if rules is None else rules
         self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start with an empty project: nothing is known of any module."""
         self._interesting: dict[ast.AST, list[tuple[ast.AST, tuple[Rule, ...]]]] = {}
-        self.analyzer = Analyzer(self.project, load(options.target_torch or None), self._inspect)
+        self.project = Project(self.options)
+        facts = load(self.options.target_torch or None)
+        self.analyzer = Analyzer(self.project, facts, self._inspect)
 
     def lint(self, source: SourceFile) -> FileResult:
         """Analyse the regions that start in a file, and the file's own use of torch.compile.
 
         Raises UnreadableSource when it can't be parsed.
         """
+        if self.project.size > KEPT_SOURCE:
+            self._forget()
+            gc.collect()
         self.project.touched = set()
         module = self.project.open(source)
         findings: list[Finding] = []

@@ -28,7 +28,6 @@ from .analysis.classes import decorator_names, find_method, is_module_class
 from .analysis.frame import Env, Frame
 from .analysis.statements import run_body
 from .index import ClassInfo, FunctionInfo, ModuleInfo
-from .index.modules import make_function, own_nodes
 from .model import AnalysisOptions
 
 COMPILERS = frozenset(
@@ -129,7 +128,7 @@ def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionI
     for node in ast.walk(module.tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node not in known:
             if node.decorator_list:
-                yield make_function(module, node, node.name, None)
+                yield FunctionInfo(module, node, node.name, None)
 
 
 def _compile_decorator(
@@ -274,7 +273,7 @@ def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
         return True
     return any(
         isinstance(node, ast.Name) and node.id in ("torch", "F")
-        for node in own_nodes(function.node)
+        for node in function.nodes
     )
 
 

@@ -32,7 +32,7 @@ from ...rules.base.facts import (
 )
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
-from ..index.modules import absolute_import, make_function, own_nodes
+from ..index.modules import absolute_import
 from . import annotations, classes, parameters
 from .calls import CONSTANT_CALLS
 from .expressions import evaluate
@@ -70,6 +70,7 @@ class Analyzer:
         self._summaries: dict[object, Summary] = {}
         self._signatures: dict[FunctionInfo, int] = {}
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
+        self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
 
@@ -174,7 +175,7 @@ class Analyzer:
             outer = frame.function.qualname + "." if frame.function is not None else ""
             name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
             cls = frame.function.cls if frame.function is not None else None
-            info = make_function(frame.module, node, f"{outer}{name}", cls)
+            info = FunctionInfo(frame.module, node, f"{outer}{name}", cls)
             self._nested[node] = info
         return info
 
@@ -300,17 +301,11 @@ class Analyzer:
         Cheap and local on purpose: it is asked while attribute tables are being built.
         """
         for owner in classes.resolve_ancestry(self, cls).classes:
-            method = owner.methods.get("__init__")
-            if method is None:
-                continue
-            for node in own_nodes(method.node):
-                for attr, value in _attribute_assignments(node, parameters.first_name(method)):
-                    if attr == name and isinstance(value, ast.Call):
-                        target = value.func
-                        while isinstance(target, ast.Attribute):
-                            target = target.value
-                        if isinstance(target, ast.Name) and target.id in owner.module.bindings:
-                            return self.static_value(owner.module, value)
+            table = self._layers.get(owner)
+            if table is None:
+                table = self._layers[owner] = _constructor_calls(owner)
+            if name in table:
+                return self.static_value(owner.module, table[name])
         return UNKNOWN
 
     def instance(self, ref: ClassRef) -> Fact:
@@ -439,7 +434,7 @@ class Analyzer:
                 continue
             this = parameters.first_name(method)
             frame: Frame | None = None
-            for node in own_nodes(method.node):
+            for node in method.nodes:
                 for attr, value in _attribute_assignments(node, this):
                     if frame is None:
                         env = parameters.constructor_guess(self, method, cls)
@@ -447,6 +442,25 @@ class Analyzer:
                     fact = UNKNOWN if value is None else evaluate(frame, value)
                     found[attr] = join(found[attr], fact) if attr in found else fact
         return found
+
+
+def _constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
+    """Return `self.name = Something(...)` of a constructor, where Something is a global name."""
+    method = owner.methods.get("__init__")
+    table: dict[str, ast.Call] = {}
+    if method is None:
+        return table
+    this = parameters.first_name(method)
+    for node in method.nodes:
+        for attr, value in _attribute_assignments(node, this):
+            if not isinstance(value, ast.Call):
+                continue
+            target = value.func
+            while isinstance(target, ast.Attribute):
+                target = target.value
+            if isinstance(target, ast.Name) and target.id in owner.module.bindings:
+                table[attr] = value
+    return table
 
 
 def _attribute_assignments(node: ast.AST, this: str) -> Iterator[tuple[str, ast.expr | None]]:
@@ -488,7 +502,7 @@ def _stored_on(this: str, stores: dict[str, Fact]) -> dict[str, Fact]:
 
 def _registered(frame: Frame, method: FunctionInfo, this: str) -> Iterator[tuple[str, Fact]]:
     """Yield attributes made by register_buffer, register_parameter and add_module calls."""
-    for node in own_nodes(method.node):
+    for node in method.nodes:
         if not (isinstance(node, ast.Call) and _is_own(node.func, this) and node.args):
             continue
         name = node.args[0]

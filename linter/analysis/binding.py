@@ -15,6 +15,7 @@ from ...rules.base.facts import (
     Sequence,
     Tensor,
     join,
+    options,
 )
 from . import expressions
 from .frame import Frame, assign_path, path_of
@@ -56,9 +57,7 @@ def _named(target: ast.Name, value: Fact) -> Fact:
 
 def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
     starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
-    items: tuple[Fact, ...] | None = None
-    if isinstance(value, Sequence) and value.items is not None:
-        items = value.items
+    items = _known_items(value, len(targets) if starred is None else 0)
     if items is not None and starred is None and len(items) == len(targets):
         for target, item in zip(targets, items):
             assign(frame, target, item)
@@ -78,6 +77,21 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
     each = expressions.element_of(frame, value, targets[0] if targets else ast.Tuple([], ast.Load()))
     for target in targets:
         assign(frame, target, each)
+
+
+def _known_items(value: Fact, length: int) -> tuple[Fact, ...] | None:
+    """Return the items of a value that unpacks into `length` (0: any number) known facts."""
+    found: tuple[Fact, ...] | None = None
+    for option in options(value):
+        if isinstance(option, Const) and option.value is None:
+            continue  # unpacking None raises: the code knows that it isn't
+        items = option.items if isinstance(option, Sequence) else None
+        if items is None or (length and len(items) != length):
+            return None
+        if found is not None and len(found) != len(items):
+            return None
+        found = items if found is None else tuple(map(join, found, items))
+    return found
 
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Fact) -> None:

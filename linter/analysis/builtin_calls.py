@@ -30,7 +30,7 @@ from ...rules.base.facts import (
     options,
 )
 from . import calls, expressions
-from .frame import Frame, source_text
+from .frame import Frame
 from .narrow import class_options, is_instance
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _first(given: Arguments) -> Fact:
 
 def _read(frame: Frame, node: ast.Call, fact: Fact, kind: str) -> FromTensor:
     how = fact.how if isinstance(fact, FromTensor) else "item"
-    origin = frame.origin(node, f"`{source_text(node)}`", fact.origin)
+    origin = frame.origin(node, f"`{frame.module.segment(node)}`", fact.origin)
     return FromTensor(kind, how, origin=origin, sure=fact.sure)
 
 
@@ -73,7 +73,7 @@ def _len(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     fact = _first(given)
     for option in options(fact):
         if isinstance(option, Tensor) and option.ragged:
-            origin = frame.origin(node, f"`{source_text(node)}`", option.origin)
+            origin = frame.origin(node, f"`{frame.module.segment(node)}`", option.origin)
             return FromTensor("int", "size", origin=origin, sure=option.sure)
     if isinstance(fact, Sequence) and fact.items is not None and fact.kind in ("tuple", "size"):
         return const(len(fact.items))
@@ -364,7 +364,7 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         return _sequence("deque")(frame, node, given)
     if name.startswith("einops.") or name in _TENSOR_LIBRARY:
         source = next((f for f in map(data_of, given.args) if f is not None), None)
-        origin = frame.origin(node, f"`{source_text(node)}`", source.origin if source else None)
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`", source.origin if source else None)
         return Tensor(origin=origin, sure=source.sure if source else False)
     if name == "logging.getLogger":
         return Instance("logging.Logger")
@@ -373,7 +373,7 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         if last in ("choice", "sample", "choices"):
             elem = expressions.element_of(frame, _first(given), node)
             return elem if last == "choice" else Sequence("list", None, elem)
-        return FromTensor(kind, "random", origin=frame.origin(node, f"`{source_text(node)}`"))
+        return FromTensor(kind, "random", origin=frame.origin(node, f"`{frame.module.segment(node)}`"))
     if last[:1].isupper() and top:
         return Instance(name)
     return UNKNOWN

@@ -29,7 +29,7 @@ from ...rules.base.facts import (
 )
 from . import builtin_calls, containers, expressions, objects, tensors
 from .classes import decorator_names, find_method
-from .frame import Frame, source_text
+from .frame import Frame
 
 # What Dynamo answers when traced code asks what is tracing it.
 CONSTANT_CALLS: dict[str, object] = {
@@ -109,8 +109,6 @@ def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, on
                 callee.name, callee.receiver, callee.project, False
             )
     if isinstance(function, (Function, ClassRef, Instance)):
-        if isinstance(function, Instance) and isinstance(function.cls, str):
-            return _call_external_object(frame, node, function, given)
         return call_function(frame, node, function, given.args, given.kwargs, given.open)
     if isinstance(function, Extern):
         return _call_extern(frame, node, function.name, given)
@@ -176,6 +174,8 @@ def call_function(
     if isinstance(function, ClassRef):
         return analyzer.construct(frame, node, function, args, kwargs, unknown_rest)
     if isinstance(function, Instance):
+        if isinstance(function.cls, str):
+            return _call_external_object(frame, node, function, args, kwargs)
         return _call_object(frame, node, function, args, kwargs, unknown_rest)
     if not isinstance(function, Function):
         return UNKNOWN
@@ -184,7 +184,7 @@ def call_function(
     if names & (DISABLING | OPAQUE):
         declared = analyzer.declared_return(info)
         if isinstance(declared, Unknown) and names & OPAQUE:
-            origin = frame.origin(node, f"`{source_text(node)}`")
+            origin = frame.origin(node, f"`{frame.module.segment(node)}`")
             return Tensor(origin=origin, sure=False)
         return declared
     return analyzer.inline(frame, node, function, args, kwargs, unknown_rest)
@@ -224,13 +224,13 @@ def call_method_named(
 
 
 def _call_external_object(
-    frame: Frame, node: ast.Call, this: Instance, given: Arguments
+    frame: Frame, node: ast.AST, this: Instance, args: list[Fact], kwargs: dict[str, Fact]
 ) -> Fact:
     if not this.module:
         return UNKNOWN
     if this.cls.endswith(".Sequential"):
-        return _sequential(frame, node, this, given.args, given.kwargs)
-    return objects.module_call(frame, node, this.cls, given.args, given.kwargs)
+        return _sequential(frame, node, this, args, kwargs)
+    return objects.module_call(frame, node, this.cls, args, kwargs)
 
 
 def _sequential(
@@ -243,15 +243,7 @@ def _sequential(
         return objects.module_call(frame, node, "torch.nn.Sequential", args, kwargs)
     known = layers.items if layers.items is not None else (layers.elem,)
     for layer in known:
-        results = []
-        for option in options(layer):
-            if isinstance(option, Instance) and isinstance(option.cls, str) and option.module:
-                if option.cls.endswith(".Sequential"):
-                    results.append(_sequential(frame, node, option, [fact], {}))
-                else:
-                    results.append(objects.module_call(frame, node, option.cls, [fact], {}))
-            elif isinstance(option, (Instance, Function)):
-                results.append(call_function(frame, node, option, [fact], {}))
+        results = [call_function(frame, node, o, [fact], {}) for o in options(layer)]
         fact = join_all(results)
     return fact
 
@@ -294,7 +286,7 @@ def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Argum
 def _array_method(
     frame: Frame, node: ast.Call, array: Array, name: str, given: Arguments
 ) -> Fact:
-    origin = frame.origin(node, f"`{source_text(node)}`", array.origin)
+    origin = frame.origin(node, f"`{frame.module.segment(node)}`", array.origin)
     if name in ("item", "tolist") and not array.constant:
         kind = array.dtype if name == "item" else "list"
         return FromTensor(kind, origin=origin, sure=array.sure)
@@ -328,9 +320,9 @@ def _object_method(
         if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):
             return this
     if cls.startswith("numpy.random."):
-        origin = frame.origin(node, f"`{source_text(node)}`")
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`")
         return FromTensor("float", "random", origin=origin)
     if cls == "random.Random":
-        origin = frame.origin(node, f"`{source_text(node)}`")
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`")
         return FromTensor("", "random", origin=origin)
     return builtin_calls.library(frame, node, f"{cls}.{name}", given)

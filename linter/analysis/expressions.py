@@ -30,7 +30,7 @@ from ...rules.base.facts import (
 )
 from . import binding, calls, tensors
 from .classes import after, attributes, find_method, is_property
-from .frame import Env, Frame, join_envs, path_of, source_text
+from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
 from .operators import binary, compare, unary
 
@@ -256,7 +256,7 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
     if isinstance(base, Static) and not base.kind:
         return Static()
     if isinstance(base, Unknown) and _looks_like_tensor_index(node.slice):
-        origin = frame.origin(node, f"`{source_text(node)}` is indexed as a tensor is")
+        origin = frame.origin(node, f"`{frame.module.segment(node)}` is indexed as a tensor is")
         return Tensor(origin=origin, sure=False)
     return UNKNOWN
 

@@ -115,14 +115,4 @@ def assign_path(env: Env, path: str, fact: Fact) -> None:
     env[path] = fact
 
 
-def source_text(node: ast.AST, limit: int = 40) -> str:
-    """Return the node as source, shortened for messages."""
-    try:
-        text = ast.unparse(node)
-    except RecursionError:
-        return "…"
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-__all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of", "source_text"]
+__all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of"]

@@ -19,7 +19,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from .frame import Frame, source_text
+from .frame import Frame
 from .tensors import BOOL, REDUCE, at, named_dtype, simple, tensors_in
 
 _TENSOR_CLASSES = {
@@ -96,7 +96,7 @@ def module_call(
     if kind is None or name in ("torch.nn.Module",):
         return UNKNOWN
     source = next(iter(tensors_in([*args, *kwargs.values()])), None)
-    text = source_text(node)
+    text = frame.module.segment(node)
     origin = frame.origin(node, f"`{text}`", source.origin if source is not None else None)
     rank = source.rank if source is not None else None
     tensor = Tensor(rank, "float", origin=origin)

@@ -28,7 +28,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from .frame import Frame, source_text
+from .frame import Frame
 
 _FOLD: dict[type[ast.AST], Any] = {
     ast.Add: operator.add,
@@ -341,4 +341,4 @@ def unary(op: ast.unaryop, fact: Fact) -> Fact:
     return fact
 
 
-__all__ = ["binary", "boolean", "compare", "dtype_of", "identity", "negate", "source_text", "unary"]
+__all__ = ["binary", "boolean", "compare", "dtype_of", "identity", "negate", "unary"]

@@ -18,8 +18,6 @@ from ...rules.base.facts import (
     options,
 )
 from ..index import FunctionInfo
-from ..index.modules import own_nodes
-from .frame import source_text
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -63,7 +61,7 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo) -> dict[str, Fact]:
     rebound: dict[str, int] = {}
     told: dict[str, tuple[int, Fact]] = {}
     weak: dict[str, set[str]] = {}
-    for node in own_nodes(info.node):
+    for node in info.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
             rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))
         for name, fact in _tell(analyzer, info, node):
@@ -86,7 +84,7 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo) -> dict[str, Fact]:
 
 
 def _tensor(info: FunctionInfo, node: ast.AST) -> Tensor:
-    text = f"used as a tensor: `{source_text(node)}`"
+    text = f"used as a tensor: `{info.module.segment(node)}`"
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
     origin = Origin(info.module.path, line, column, text)
     return Tensor(role="input", origin=origin, sure=False)

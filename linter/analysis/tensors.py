@@ -22,7 +22,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from .frame import Frame, source_text
+from .frame import Frame
 from .operators import wider
 
 # Reads of tensor data into Python, by the last part of the name, and the type they give.
@@ -217,7 +217,7 @@ def _dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str
     ):
         return "int"
     if not inputs:
-        return ""
+        return "float" if stem in ("zeros", "ones", "empty", "eye") else ""
     dtype = inputs[0].dtype
     for other in inputs[1:]:
         dtype = wider(dtype, other.dtype)
@@ -256,7 +256,7 @@ def _parent(values: Iterable[Fact]) -> Origin | None:
 
 
 def at(frame: Frame, node: ast.Call, parent: Origin | None) -> Origin:
-    return frame.origin(node, f"`{source_text(node)}`", parent)
+    return frame.origin(node, f"`{frame.module.segment(node)}`", parent)
 
 
 def _data_int(fact: Fact) -> bool:
@@ -311,7 +311,7 @@ def shape_of(frame: Frame, node: ast.expr, tensor: Tensor | None) -> Fact:
         if tensor is not None and tensor.rank is not None and tensor.rank <= 6:
             return Sequence("size", (ShapeInt(),) * tensor.rank)
         return Sequence("size", None, ShapeInt())
-    origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+    origin = frame.origin(node, f"`{frame.module.segment(node)}`", tensor.origin)
     first = FromTensor("int", "size", origin=origin, sure=tensor.sure)
     if tensor.rank is not None:
         return Sequence("size", (first, *(ShapeInt(),) * (tensor.rank - 1)))
@@ -386,7 +386,7 @@ def index(frame: Frame, node: ast.Subscript, tensor: Tensor | Array, key: Fact) 
                 rank = rank - 1 if rank else rank
             elif isinstance(option, Unknown):
                 rank = None
-    text = f"`{source_text(node)}`"
+    text = f"`{frame.module.segment(node)}`"
     origin = frame.origin(node, text, tensor.origin)
     if isinstance(tensor, Array):
         return Array(rank, tensor.dtype, tensor.constant, origin=origin, sure=tensor.sure)
@@ -398,13 +398,13 @@ def attribute(frame: Frame, node: ast.Attribute, tensor: Tensor) -> Fact | None:
     if node.attr == "shape":
         return shape_of(frame, node, tensor)
     if node.attr == "grad":
-        origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`", tensor.origin)
         return join(NONE, Tensor(tensor.rank, tensor.dtype, origin=origin, sure=tensor.sure))
     kind = frame.analyzer.torch.attribute(node.attr)
     if kind is None:
         return None
     if kind == "tensor":
-        origin = frame.origin(node, f"`{source_text(node)}`", tensor.origin)
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`", tensor.origin)
         dtype = "float" if node.attr in ("real", "imag") else tensor.dtype
         return Tensor(
             tensor.rank, dtype, tensor.single, tensor.ragged, origin=origin, sure=tensor.sure

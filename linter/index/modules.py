@@ -39,7 +39,21 @@ class FunctionInfo:
     node: FunctionNode
     qualname: str
     cls: ClassInfo | None = None
-    generator: bool = False
+    _nodes: tuple[ast.AST, ...] | None = field(default=None, repr=False)
+
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """The nodes of the body, not those of functions and classes nested in it."""
+        if self._nodes is None:
+            self._nodes = tuple(own_nodes(self.node))
+        return self._nodes
+
+    @property
+    def generator(self) -> bool:
+        """Whether calling it makes a generator."""
+        if isinstance(self.node, ast.Lambda):
+            return False
+        return any(type(node) is ast.Yield or type(node) is ast.YieldFrom for node in self.nodes)
 
     @property
     def name(self) -> str:
@@ -93,6 +107,20 @@ class ModuleInfo:
             self._lines = self.text.split("\n")
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
+    def segment(self, node: ast.AST, limit: int = 48) -> str:
+        """Return the source of a node on one line, shortened to `limit` characters."""
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
+        if not first or not last:
+            return "…"
+        start, end = self.column(first, node.col_offset), self.column(last, node.end_col_offset)  # type: ignore[attr-defined]
+        if first == last:
+            text = self.line(first)[start - 1 : end - 1]
+        else:
+            middle = [self.line(number) for number in range(first + 1, min(last, first + 6))]
+            parts = [self.line(first)[start - 1 :], *middle, self.line(last)[: end - 1]]
+            text = " ".join(" ".join(parts).split())
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+
     def column(self, number: int, offset: int) -> int:
         """Return the 1-based column in characters of a UTF-8 byte offset in a line."""
         line = self.line(number)
@@ -111,12 +139,15 @@ def index_module(
     """
     module = ModuleInfo(name, path, tree, text, package, root)
     _index_block(module, tree.body, "", None, module.bindings)
-    written = {n for node in ast.walk(tree) if isinstance(node, ast.Global) for n in node.names}
-    for target in written:
+    for target in _global_writes(tree) if "global " in text else ():
         bound = module.bindings.get(target)
         if isinstance(bound, Assigned):
             module.bindings[target] = Assigned(bound.values, bound.annotation, True)
     return module
+
+
+def _global_writes(tree: ast.Module) -> set[str]:
+    return {n for node in ast.walk(tree) if isinstance(node, ast.Global) for n in node.names}
 
 
 def _index_block(
@@ -153,7 +184,7 @@ def _index_function(
     cls: ClassInfo | None,
     bindings: dict[str, Binding],
 ) -> None:
-    info = make_function(module, node, prefix + node.name, cls)
+    info = FunctionInfo(module, node, prefix + node.name, cls)
     if cls is not None and _is_accessor(node) and node.name in cls.methods:
         return  # `@x.setter` keeps the getter
     bindings[node.name] = info
@@ -162,25 +193,28 @@ def _index_function(
     module.functions.append(info)
 
 
-def make_function(
-    module: ModuleInfo, node: FunctionNode, qualname: str, cls: ClassInfo | None
-) -> FunctionInfo:
-    """Return the info of a function node; notes whether it is a generator."""
-    generator = not isinstance(node, ast.Lambda) and any(
-        isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own_nodes(node)
-    )
-    return FunctionInfo(module, node, qualname, cls, generator)
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
+    """Yield the nodes of a function's body, not those of functions and classes nested in it.
+
+    Written out rather than with ast.walk: the linter spends much of its time here.
+    """
     body = getattr(function, "body", [])
     stack: list[ast.AST] = list(body) if isinstance(body, list) else [body]
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))
+        if type(node) in _SCOPES:
+            continue
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                stack.extend([item for item in value if isinstance(item, ast.AST)])
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                stack.append(value)
 
 
 def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

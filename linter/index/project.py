@@ -30,6 +30,7 @@ class Project:
         self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
         self._follow_roots: dict[str, str] | None = None
         self.touched: set[str] = set()
+        self.size = 0  # characters of source that are held
 
     def open(self, source: SourceFile) -> ModuleInfo:
         """Parse a source file, or return it as parsed before.
@@ -45,10 +46,10 @@ class Project:
         self._by_path[key], self._digests[key] = module, source.digest
         return module
 
-    @staticmethod
     def _index(
-        name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
+        self, name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
     ) -> ModuleInfo:
+        self.size += len(source.text)
         return index_module(name, source.path, tree, source.text, package=package, root=root)
 
     @staticmethod

@@ -22,5 +22,6 @@ def render_concise(outcome: Outcome) -> str:
 
 
 def one_line(message: str) -> str:
-    """Return the message without line breaks."""
-    return " ".join(message.split())
+    """Return the message without line breaks and what would steer a terminal."""
+    text = "".join(char if char.isprintable() else " " for char in message)
+    return " ".join(text.split())

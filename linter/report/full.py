@@ -29,11 +29,11 @@ def _finding(finding: Finding, lines: tuple[str, ...], color: bool) -> list[str]
     head = f"{_style(place(finding), _BOLD, color)}: "
     head += f"{_style(finding.code, tint + ';1', color)} {finding.name}"
     head += f" {_style(f'[{_traits(finding)}]', _DIM, color)}"
-    block = [head, f"  {finding.message}"]
+    block = [head, *(f"  {_printable(line)}" for line in finding.message.split("\n"))]
     block += _excerpt(finding, lines, tint, color)
     for note in finding.trail:
         where = _style(f"{note.path}:{note.line}", _BLUE, color)
-        block.append(f"  note: {where}: {note.message}")
+        block.append(f"  note: {where}: {_printable(note.message)}")
     if finding.region:
         block.append(f"  {_style('region:', _DIM, color)} {finding.region}")
     help_text = _advice(finding.code)
@@ -73,7 +73,7 @@ def _excerpt(finding: Finding, lines: tuple[str, ...], tint: str, color: bool) -
 
 def _window(text: str, first: int, last: int) -> tuple[str, int, int]:
     """Cut a long line down to the part around the underlined one; tabs and controls to spaces."""
-    text = "".join(char if char.isprintable() else " " for char in text[: last + _WIDEST])
+    text = _printable(text[: last + _WIDEST])
     start = 0
     if len(text) > _WIDEST:
         start = max(0, first - _WIDEST // 4)
@@ -84,6 +84,11 @@ def _window(text: str, first: int, last: int) -> tuple[str, int, int]:
         text = head + cut + tail
         return text, first - shift, min(last - shift, len(text))
     return text, first, min(last, len(text))
+
+
+def _printable(text: str) -> str:
+    """Return the text with a space for tabs and for what would steer a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 @cache

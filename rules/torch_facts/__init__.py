@@ -88,7 +88,8 @@ class TorchFacts:
 
         ``data_dependent_output``, ``dynamic_output_shape``, ``pointwise``, ``inplace_view``,
         ``nondeterministic_seeded``, ``view`` (may alias its input), ``inplace`` (writes to an
-        argument), ``constructor`` (makes a tensor out of no tensor). With the prefix ``maybe_`` only some ways to call it have the tag.
+        argument), ``constructor`` (makes a tensor out of no tensor). With the prefix ``maybe_``
+        only some ways to call it have the tag.
         """
         row = self._function_row(dotted)
         return frozenset() if row is None else row[2] - {"property"}

@@ -13,7 +13,7 @@ OTHER = "if x: pass  # BREAK CL101\n"
     [
         (b"x = 1\ndef f(:\n", "a.py:2: error: syntax error: "),
         (b"x = 1\nprint 'hello'\n", "a.py:2: error: syntax error: Missing parentheses"),
-        (b"try:\n    f()\nexcept A, e:\n    g()\n", "a.py:3: error: syntax error: "),
+        (b"if x:\n    raise E, 'text'\n", "a.py:2: error: syntax error: "),
         (b"x = 1\r\ny = (\r\n", "a.py:2: error: syntax error: '(' was never closed"),
         (b"x = 1\ny = '\xe9'\n", "a.py:2: error: not valid UTF-8 (byte 0xe9); declare the file's"),
         (b"# coding: ascii\ny = '\xe9'\n", "a.py:2: error: not valid ASCII (byte 0xe9)"),
