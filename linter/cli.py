@@ -153,7 +153,10 @@ def fail(message: str, path: str = "", line: int | None = None) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Never shows a traceback unless COMPILE_LINT_DEBUG is set."""
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if code == 130:
+        os._exit(code)  # the analysis still runs in its thread; taking it down takes seconds
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..rules.base.context import Callee, RegionOptions
-from ..rules.base.facts import UNKNOWN, Array, Fact, FromTensor, Tensor, options
+from ..rules.base.facts import UNKNOWN, Array, Const, Fact, FromTensor, Tensor, options
 from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
+from .analysis.higher_order import apply
+from .compiled import compiled_by
 from .index.modules import own_nodes
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -67,6 +70,14 @@ class FrameContext:
         """Return what the call calls."""
         return self._frame.callees.get(call) or Callee()
 
+    def apply(self, call: ast.Call, function: Fact, args: list[Fact]) -> Fact:
+        """Return what the callee of `call` gets when it calls `function` with these arguments."""
+        return apply(self._frame, call, function, args)
+
+    def compiled(self, call: ast.Call) -> RegionOptions | None:
+        """Return the options of the torch.compile that made the callee; None if it wasn't."""
+        return compiled_by(self._frame, call)
+
     def argument(self, call: ast.Call, position: int, name: str) -> ast.expr | None:
         """Return the expression passed for a parameter, by position or keyword."""
         for keyword in call.keywords:
@@ -76,11 +87,18 @@ class FrameContext:
         return plain[position] if position < len(plain) == position + 1 else None
 
     def truth(self, node: ast.expr) -> Fact | None:
-        """Return the tensor-dependent fact that bool(node) would read."""
-        for option in options(self.fact(node)):
-            if isinstance(option, (Tensor, FromTensor)):
-                return option
-            if isinstance(option, Array) and not option.constant:
+        """Return the tensor-dependent fact that bool(node) would read.
+
+        It isn't sure when the value may also be something else than a tensor or None.
+        """
+        choices = options(self.fact(node))
+        for option in choices:
+            if isinstance(option, (Tensor, FromTensor)) or (
+                isinstance(option, Array) and not option.constant
+            ):
+                others = [o for o in choices if o is not option and not _is_none(o)]
+                if option.sure and not all(isinstance(o, _DATA) for o in others):
+                    return replace(option, sure=False)
                 return option
         return None
 
@@ -122,6 +140,13 @@ class FrameContext:
                 return parent
             child = parent
         return None
+
+
+_DATA = (Tensor, FromTensor, Array)
+
+
+def _is_none(fact: Fact) -> bool:
+    return isinstance(fact, Const) and fact.value is None
 
 
 def _parent_pairs(function: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:

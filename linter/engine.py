@@ -61,7 +61,8 @@ class Linter:
                 entry.function, dict(entry.params), {}, 0, entry=True, options=entry.options
             )
             assert summary is not None
-            reached = list(_closure(summary))
+            around = self.analyzer.around(entry.function, dict(entry.params))
+            reached = [*_closure(summary), *(_closure(around) if around is not None else ())]
             regions.append(_report(entry, reached))
             for part in reached:
                 findings.extend(_for_region(part.sightings, entry))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -99,14 +100,15 @@ def _entry(
 
 
 def _explicit(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
-    if "compile" not in module.text:
+    lines = _compile_lines(module)
+    if not lines:
         return
     for function in _all_functions(analyzer, module):
         for deco in function.decorators:
-            given = _compile_decorator(analyzer, module, deco)
+            given = compile_decorator(analyzer, module, deco)
             if given is not None:
                 yield _entry(analyzer, function, f"@torch.compile, line {deco.lineno}", given)
-    for frame in file_frames(analyzer, module):
+    for frame in file_frames(analyzer, module, lines):
         for call, callee in frame.callees.items():
             name = callee.name
             if name in COMPILERS and call.args:
@@ -121,6 +123,17 @@ def _explicit(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
                 yield entry
 
 
+_COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|\bcompile\(|@compile\b")
+
+
+def _compile_lines(module: ModuleInfo) -> list[int]:
+    """Return the lines that may compile something; `re.compile(` doesn't count."""
+    if "compile" not in module.text:
+        return []
+    lines = enumerate(module.text.split("\n"), 1)
+    return [n for n, line in lines if "compile" in line and _COMPILE.search(line)]
+
+
 def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionInfo]:
     """Yield the functions of a module, nested ones as well."""
     yield from module.functions
@@ -131,9 +144,10 @@ def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionI
                 yield FunctionInfo(module, node, node.name, None)
 
 
-def _compile_decorator(
+def compile_decorator(
     analyzer: Analyzer, module: ModuleInfo, deco: ast.expr
 ) -> RegionOptions | None:
+    """Return the options of a decorator that compiles; None when it is another one."""
     node = deco.func if isinstance(deco, ast.Call) else deco
     keywords = deco.keywords if isinstance(deco, ast.Call) else []
     target = analyzer.static_value(module, node)
@@ -141,10 +155,11 @@ def _compile_decorator(
         target = analyzer.static_value(module, deco.args[0]) if deco.args else UNKNOWN
     if getattr(target, "name", "") not in COMPILERS:
         return None
-    return _options(keywords)
+    return compile_options(keywords)
 
 
-def _options(keywords: list[ast.keyword]) -> RegionOptions:
+def compile_options(keywords: list[ast.keyword]) -> RegionOptions:
+    """Return the options that a torch.compile call is given."""
     values = {
         k.arg: k.value.value
         for k in keywords
@@ -157,7 +172,7 @@ def _options(keywords: list[ast.keyword]) -> RegionOptions:
 
 
 def _target_entries(analyzer: Analyzer, target: Fact, call: ast.Call) -> Iterator[Entry]:
-    given = _options(call.keywords)
+    given = compile_options(call.keywords)
     reason = f"torch.compile, line {call.lineno}"
     for option in options(target):
         if isinstance(option, Function):
@@ -174,19 +189,29 @@ def _target_entries(analyzer: Analyzer, target: Fact, call: ast.Call) -> Iterato
                 )
 
 
-def file_frames(analyzer: Analyzer, module: ModuleInfo) -> list[Frame]:
+def file_frames(
+    analyzer: Analyzer, module: ModuleInfo, lines: list[int] | None = None
+) -> list[Frame]:
     """Analyse the module body and every function by itself, without following calls.
 
     For rules about ordinary code around torch.compile, and to find what it is called on.
+    With `lines`, only functions that hold one of them are analysed.
     """
     frames = []
     owners: list[FunctionInfo | None] = [None, *module.functions]
     for function in owners:
+        if function is not None and lines is not None and not _holds(function, lines):
+            continue
         env = dict(parameters.guess(analyzer, function)) if function is not None else {}
         frame = Frame(analyzer, module, function, env, depth=MAX_DEPTH)
         run_body(frame, module.tree if function is None else function.node)
         frames.append(frame)
     return frames
+
+
+def _holds(function: FunctionInfo, lines: list[int]) -> bool:
+    node = function.node
+    return any(node.lineno <= line <= (node.end_lineno or node.lineno) for line in lines)
 
 
 # -- other sources -------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -15,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -204,7 +206,7 @@ def _in_pool(jobs: list[Job], processes: int, factory: EngineFactory) -> Iterato
     processes = min(processes, len(chunks), 61)  # Windows can't wait for more than 61
     suspects: list[Job] = []
     while chunks:
-        with _pool(processes, factory) as pool:
+        with _pool(processes, factory) as pool, _ended_on_failure():
             running: dict[Future[list[Analysed]], Sequence[Job]] = {}
             broken = False
             while (chunks and not broken) or running:
@@ -225,7 +227,7 @@ def _in_pool(jobs: list[Job], processes: int, factory: EngineFactory) -> Iterato
                         broken = True
                         suspects += chunk
     for job in suspects:
-        with _pool(1, factory) as pool:
+        with _pool(1, factory) as pool, _ended_on_failure():
             try:
                 yield from pool.submit(_work, [job], factory).result()
             except BrokenProcessPool:
@@ -240,11 +242,21 @@ def _pool(processes: int, factory: EngineFactory) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker)
 
 
-def _start_worker() -> None:
-    """Leave Ctrl-C to the main process, which stops the others."""
-    import signal
+@contextmanager
+def _ended_on_failure() -> Iterator[None]:
+    """End the worker processes at once when the run is given up, as by Ctrl-C."""
+    before = set(multiprocessing.active_children())
+    try:
+        yield
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+def _start_worker() -> None:
+    """Let Ctrl-C end a worker without a word; the main process says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def make_chunks(jobs: list[Job], processes: int) -> list[list[Job]]:

@@ -41,6 +41,7 @@ from .statements import run_body
 
 MAX_DEPTH = 24
 MAX_SIGNATURES = 8
+MAX_STARS = 32
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -72,6 +73,7 @@ class Analyzer:
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
+        self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
 
     # -- names ------------------------------------------------------------------------------
@@ -88,7 +90,10 @@ class Analyzer:
     def _module_value(self, module: ModuleInfo, name: str) -> Fact:
         bound = module.bindings.get(name)
         if bound is None:
-            for star in module.stars:
+            if name in _BUILTINS:
+                return Extern(f"builtins.{name}")
+            # A package that re-exports everything there is would have us parse it all.
+            for star in module.stars if len(module.stars) <= MAX_STARS else ():
                 source = self.project.find(star, module)
                 if source is None:
                     if star.partition(".")[0] in ("torch", "math", "numpy"):
@@ -97,7 +102,7 @@ class Analyzer:
                     found = self.module_value(source, name)
                     if not isinstance(found, Unknown):
                         return found
-            return Extern(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
+            return UNKNOWN
         if isinstance(bound, Imported):
             return self.imported_name(module, bound.module, bound.name)
         if isinstance(bound, FunctionInfo):
@@ -108,7 +113,7 @@ class Analyzer:
 
     def _assigned(self, module: ModuleInfo, bound: Assigned) -> Fact:
         facts = [self.static_value(module, value) for value in bound.values]
-        fact = join_all(facts)
+        fact = classes.at_rest(join_all(facts))
         if bound.annotation is not None and isinstance(fact, Unknown):
             fact = self.annotation(module, bound.annotation)
         if bound.partial:
@@ -217,6 +222,10 @@ class Analyzer:
     ) -> Fact:
         """Analyse a call of a project function, as Dynamo traces into it."""
         info: FunctionInfo = function.function
+        wrapped = None if function.raw else self.wrapper(info)
+        if wrapped is not None:
+            given = ([function.bound] if function.bound is not None else []) + args
+            return self.inline(frame, node, wrapped, given, kwargs, unknown_rest)
         given = [*function.partial, *args]
         if function.bound is not None:
             given.insert(0, function.bound)
@@ -232,6 +241,37 @@ class Analyzer:
         if isinstance(summary.returns, Unknown):
             return self.declared_return(info)
         return summary.returns
+
+    def wrapper(self, info: FunctionInfo) -> Function | None:
+        """Return the project function that decorators of the project put around a function.
+
+        Decorators from elsewhere (functools.wraps, torch.no_grad, unknown ones) are taken to
+        call the function as it is.
+        """
+        if not info.decorators:
+            return None
+        if info in self._wrappers:
+            return self._wrappers[info]
+        self._wrappers[info] = None  # a decorator that uses what it decorates ends here
+        fact: Fact = Function(info, raw=True)
+        frame = Frame(self, info.module, None, {})
+        for deco in reversed(info.decorators):
+            applied = evaluate(frame, deco)
+            if isinstance(applied, Function):
+                made = self.inline(frame, deco, applied, [fact], {}, False)
+                if isinstance(made, Function):
+                    fact = made
+        if isinstance(fact, Function) and fact.function is not info:
+            self._wrappers[info] = fact
+        return self._wrappers[info]
+
+    def around(self, info: FunctionInfo, params: Env) -> Summary | None:
+        """Analyse the project decorators around an entry point; None when there are none."""
+        wrapped = self.wrapper(info)
+        if wrapped is None:
+            return None
+        bound = parameters.bind(self, wrapped.function, list(params.values()), {}, False)
+        return self.summary(wrapped.function, bound, dict(wrapped.closure), 0)
 
     def _apply_stores(
         self, frame: Frame, node: ast.AST, function: Function, summary: Summary

@@ -23,6 +23,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from ..index import ModuleInfo
+from . import stdlib
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -136,8 +137,10 @@ def _named(analyzer: Analyzer, value: Fact) -> Fact:
         return Sequence("size", None, Static("int"))
     if name and analyzer.torch.module(name) is not None:
         return Instance(name, module=True)
-    if name in ("torch.Generator",):
+    if name in stdlib.OBJECTS:
         return Instance(name)
+    if name.startswith("torch.distributions.") and last[:1].isupper():
+        return Instance(analyzer.torch.canonical(name))
     return UNKNOWN
 
 

@@ -14,6 +14,7 @@ from ...rules.base.facts import (
     Mapping,
     Sequence,
     Tensor,
+    Unknown,
     join,
     options,
 )
@@ -111,5 +112,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Fact) -> None:
             elem = value if base.exact and not base.items else join(base.elem, value)
             new = Mapping(base.kind, base.items, join(base.key, index), elem, False)
         frame.env[path] = new
+    elif isinstance(base, Unknown) and isinstance(index, Const) and isinstance(index.value, str):
+        frame.env[path] = Mapping("dict", ((index.value, value),))  # `state["step"] = …`
     elif isinstance(base, Sequence):
         frame.env[path] = Sequence(base.kind, None, join(base.element(), value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -29,7 +30,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import calls, expressions
+from . import calls, expressions, stdlib, tensors
 from .frame import Frame
 from .narrow import class_options, is_instance
 
@@ -44,6 +45,8 @@ def builtin(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
     model = _BUILTINS.get(name)
     if model is not None:
         return model(frame, node, given)
+    if name == "open":
+        return stdlib.made(frame, node, "builtins.open") or UNKNOWN
     if name[:1].isupper():
         return Instance(f"builtins.{name}")
     return UNKNOWN
@@ -130,8 +133,22 @@ def _sorted(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
 
 def _call_key(frame: Frame, node: ast.Call, given: Arguments, elem: Fact) -> None:
     key = given.kwargs.get("key")
-    if isinstance(key, Function):
-        calls.call_function(frame, node, key, [elem], {})
+    if key is not None:
+        apply(frame, node, key, [elem])
+
+
+def apply(frame: Frame, node: ast.Call, function: Fact, args: list[Fact]) -> Fact:
+    """Call a function that was passed in (a sort key, a predicate); note what it gives."""
+    result: Fact = UNKNOWN
+    if isinstance(function, Function):
+        result = calls.call_function(frame, node, function, args, {})
+    elif isinstance(function, Extern) and function.name.startswith("torch."):
+        result = tensors.tensor_call(frame, node, function.name, None, args, {})
+    callee = frame.callees.get(node)
+    if callee is not None and not isinstance(result, Unknown):
+        seen = result if callee.inner is None else join(callee.inner, result)
+        frame.callees[node] = replace(callee, inner=seen)
+    return result
 
 
 def _number(kind: str) -> Model:
@@ -179,8 +196,9 @@ def _any_all(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     fact = _first(given)
     elem = expressions.element_of(frame, fact, node)
     found = data_of(elem)
-    if found is not None:
-        return _read(frame, node, found, "bool")
+    if found is not None:  # the builtin tests each element: what it gives is an ordinary bool
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`", found.origin)
+        return FromTensor("bool", "call", origin=origin, sure=found.sure)
     if any(isinstance(o, ShapeInt) for o in options(elem)):
         return ShapeInt("bool")
     return Static("bool")
@@ -243,8 +261,7 @@ def _filter(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     if len(given.args) < 2:
         return UNKNOWN
     elem = expressions.element_of(frame, given.args[1], node)
-    if isinstance(given.args[0], Function):
-        calls.call_function(frame, node, given.args[0], [elem], {})
+    apply(frame, node, given.args[0], [elem])
     return Sequence("generator", None, elem)
 
 
@@ -337,7 +354,9 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
     if top == "math":
         found = next((f for f in map(data_of, given.args) if f is not None), None)
         if found is not None:
-            return _read(frame, node, found, "float")
+            read = _read(frame, node, found, "float")
+            # math.sqrt(t) breaks in every mode; math.sqrt(t.item()) is carried on as a symbol
+            return read if isinstance(found, FromTensor) else replace(read, how="call")
         whole = last in ("ceil", "floor", "prod", "gcd", "comb", "isqrt", "trunc")
         kind = "int" if whole else "bool" if last.startswith("is") else "float"
         if any(isinstance(a, ShapeInt) for a in given.args):
@@ -366,14 +385,11 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         source = next((f for f in map(data_of, given.args) if f is not None), None)
         origin = frame.origin(node, f"`{frame.module.segment(node)}`", source.origin if source else None)
         return Tensor(origin=origin, sure=source.sure if source else False)
-    if name == "logging.getLogger":
-        return Instance("logging.Logger")
-    if name.startswith("random.") and last[:1].islower():
-        kind = "int" if last in ("randint", "randrange", "getrandbits") else "float"
-        if last in ("choice", "sample", "choices"):
-            elem = expressions.element_of(frame, _first(given), node)
-            return elem if last == "choice" else Sequence("list", None, elem)
-        return FromTensor(kind, "random", origin=frame.origin(node, f"`{frame.module.segment(node)}`"))
+    found = stdlib.made(frame, node, name)
+    if found is not None:
+        return found
+    if top == "random" and last[:1].islower():
+        return stdlib.random_draw(frame, node, last, given, False)
     if last[:1].isupper() and top:
         return Instance(name)
     return UNKNOWN

@@ -27,7 +27,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import builtin_calls, containers, expressions, objects, tensors
+from . import builtin_calls, containers, expressions, higher_order, objects, stdlib, tensors
 from .classes import decorator_names, find_method
 from .frame import Frame
 
@@ -131,12 +131,17 @@ def _callee(frame: Frame, function: Fact) -> Callee:
         return Callee(external, project=made)
     if isinstance(function, BoundMethod):
         receiver = function.receiver
+        if isinstance(receiver, ClassRef):
+            base = frame.analyzer.external_base(receiver.cls)
+            return Callee(f"{base}.{function.name}" if base else "", receiver)
         return Callee(method_name(receiver, function.name), receiver, sure=receiver.sure)
     if isinstance(function, Instance):
         if isinstance(function.cls, str):
             return Callee(function.cls if function.module else function.cls + ".__call__", function)
         name = "forward" if function.module else "__call__"
         project = find_method(frame.analyzer, function.cls, name)
+        if project is not None and decorator_names(project) & DISABLING:
+            return Callee("torch.compiler.disable", function, project)
         base = frame.analyzer.external_base(function.cls) if project is None else ""
         return Callee(base, function, project)
     return Callee()
@@ -255,6 +260,13 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
     top = name.partition(".")[0]
     if top == "builtins":
         return builtin_calls.builtin(frame, node, name[9:], given)
+    if top in ("torch", "functorch"):
+        made = stdlib.wrapped(name, given.args)
+        if made is not None:
+            return made
+        made = higher_order.higher_order(frame, node, name, given)
+        if made is not None:
+            return made
     if top == "torch":
         made = objects.construct(frame, node, name, given.args, given.kwargs)
         if made is not None:
@@ -272,6 +284,8 @@ def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Argum
         return tensors.tensor_call(frame, node, full, receiver, given.args, given.kwargs)
     if isinstance(receiver, Array):
         return _array_method(frame, node, receiver, name, given)
+    if isinstance(receiver, ClassRef):
+        return _apply_function(frame, node, receiver, given)
     if isinstance(receiver, (Sequence, Mapping)):
         return containers.method(frame, node, receiver, name, given.args, given.kwargs)
     if isinstance(receiver, Instance):
@@ -281,6 +295,25 @@ def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Argum
     if isinstance(receiver, FromTensor):
         return FromTensor("", receiver.how, origin=receiver.origin, sure=receiver.sure)
     return ShapeInt() if isinstance(receiver, ShapeInt) else UNKNOWN
+
+
+def _apply_function(frame: Frame, node: ast.Call, ref: ClassRef, given: Arguments) -> Fact:
+    """`Fn.apply(...)` of an autograd.Function: Dynamo traces its `forward` and its `backward`."""
+    find = frame.analyzer
+    forward = find_method(find, ref.cls, "forward")
+    if forward is None:
+        return UNKNOWN
+    split = find_method(find, ref.cls, "setup_context") is not None
+    ctx = Instance("torch.autograd.FunctionCtx")
+    args = given.args if split else [ctx, *given.args]
+    result = call_function(frame, node, Function(forward), args, given.kwargs, given.open)
+    backward = find_method(find, ref.cls, "backward")
+    if backward is not None:
+        number = len(result.items) if isinstance(result, Sequence) and result.items else 1
+        origin = frame.origin(node, f"a gradient for `{frame.module.segment(node)}`")
+        grads: list[Fact] = [Tensor(origin=origin)] * number
+        call_function(frame, node, Function(backward), [ctx, *grads], {})
+    return result
 
 
 def _array_method(
@@ -321,8 +354,9 @@ def _object_method(
             return this
     if cls.startswith("numpy.random."):
         origin = frame.origin(node, f"`{frame.module.segment(node)}`")
-        return FromTensor("float", "random", origin=origin)
+        if objects.draws_array(name, given.args, given.kwargs):
+            return Array(origin=origin)
+        return FromTensor("float", "call", origin=origin)
     if cls == "random.Random":
-        origin = frame.origin(node, f"`{frame.module.segment(node)}`")
-        return FromTensor("", "random", origin=origin)
+        return stdlib.random_draw(frame, node, name, given, True)
     return builtin_calls.library(frame, node, f"{cls}.{name}", given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,14 @@ from ...rules.base.facts import (
     Const,
     Extern,
     Fact,
+    FromTensor,
     Function,
     Instance,
+    Mapping,
     ModuleRef,
+    Sequence,
     Static,
+    Tensor,
     Unknown,
     join,
     join_all,
@@ -172,8 +176,28 @@ def _class_attribute(analyzer: Analyzer, owner: ClassInfo, assigned: Assigned) -
     return join_all(facts)
 
 
+def at_rest(fact: Fact) -> Fact:
+    """Return what a stored value is to a region that starts later.
+
+    Numbers read out of tensors are plain numbers by then, and sizes are what they are.
+    """
+    if isinstance(fact, FromTensor):
+        return Static(fact.kind, origin=fact.origin)
+    if isinstance(fact, Tensor):
+        return replace(fact, ragged=False) if fact.ragged else fact
+    if isinstance(fact, Sequence):
+        items = None if fact.items is None else tuple(at_rest(item) for item in fact.items)
+        return replace(fact, items=items, elem=at_rest(fact.elem))
+    if isinstance(fact, Mapping):
+        pairs = tuple((key, at_rest(item)) for key, item in fact.items)
+        return replace(fact, items=pairs, key=at_rest(fact.key), elem=at_rest(fact.elem))
+    parts = options(fact)
+    return join_all(at_rest(part) for part in parts) if len(parts) > 1 else fact
+
+
 def _loosen(fact: Fact) -> Fact:
     """Configuration values may be set from outside; None may later be something else."""
+    fact = at_rest(fact)
     if isinstance(fact, Const):
         if fact.value is None:
             return join(fact, UNKNOWN)
@@ -192,6 +216,7 @@ __all__ = [
     "ModuleRef",
     "after",
     "ancestry",
+    "at_rest",
     "attributes",
     "decorated",
     "decorator_names",

@@ -20,6 +20,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
+from . import builtin_calls
 from .frame import Frame, path_of
 
 
@@ -34,6 +35,8 @@ def method(
     """Return the result of a container's method, and what it did to the container."""
     if isinstance(receiver, Mapping):
         return _mapping(frame, node, receiver, name, args, kwargs)
+    if name == "sort" and "key" in kwargs:
+        builtin_calls.apply(frame, node, kwargs["key"], [receiver.element()])
     return _sequence(frame, node, receiver, name, args)
 
 
@@ -82,7 +85,7 @@ def _sequence(
     if name in ("copy", "union", "intersection", "difference", "__iter__"):
         return seq
     if name in ("index", "count"):
-        return _searched(seq, args)
+        return _searched(seq, name, args)
     if name == "numel":
         return _product(seq)
     return UNKNOWN
@@ -95,11 +98,12 @@ def _product(seq: Sequence) -> Fact:
     return ShapeInt()
 
 
-def _searched(seq: Sequence, args: list[Fact]) -> Fact:
+def _searched(seq: Sequence, name: str, args: list[Fact]) -> Fact:
+    how = "call" if name == "index" else "item"  # `index` tests each element, `count` adds up
     for fact in (seq.element(), *args):
         for option in options(fact):
             if isinstance(option, (Tensor, FromTensor)):
-                return FromTensor("int", "item", origin=option.origin, sure=option.sure)
+                return FromTensor("int", how, origin=option.origin, sure=option.sure)
     return Static("int")
 
 

@@ -75,22 +75,21 @@ def attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     return join_all(_attribute_of(frame, node, option) for option in choices)
 
 
+FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function")
 _CONFIG = {"dtype": "dtype", "device": "device", "training": "bool", "requires_grad": "bool",
            "is_cuda": "bool", "layout": "layout"}
 # Methods that, on a value of unknown type in code about tensors, tell that it is one.
 TENSOR_METHODS = frozenset(
-    "any all isnan isinf isfinite abs_ item detach unsqueeze squeeze permute masked_fill "
-    "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand expand_as view "
-    "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk scatter "
-    "scatter_ scatter_add scatter_add_ gather index_select index_add_ index_copy_ flatten "
-    "transpose bmm matmul norm logsumexp repeat_interleave numel long requires_grad_ "
-    "half bfloat16 mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
-    "logical_not isclose narrow chunk unbind tril triu diagonal unfold new_zeros new_ones "
+    "any all isnan isinf isfinite abs_ item tolist numpy cpu detach unsqueeze squeeze permute masked_fill "
+    "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand_as "
+    "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk "
+    "scatter_ scatter_add scatter_add_ index_select index_add_ index_copy_ "
+    "bmm logsumexp repeat_interleave numel requires_grad_ bfloat16 mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
+    "logical_not isclose unbind tril triu new_zeros new_ones "
     "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt".split()
-) - {"flatten", "norm", "any", "all", "item", "view", "chunk", "unfold", "long", "half", "expand",
-     "transpose", "gather", "scatter", "narrow"}
-_COMPARED_METHODS = frozenset({"any", "all", "sum", "float", "long", "int", "nonzero", "to",
-                               "item", "squeeze", "unsqueeze", "numpy", "cpu"})
+)
+# ... and these on a comparison, or a mask made of comparisons.
+_MASK_METHODS = frozenset("sum float long int to squeeze unsqueeze".split())
 
 
 def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
@@ -109,6 +108,8 @@ def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
         if method is not None:
             names = {getattr(d, "id", "") for d in method.decorators}
             return Function(method, base if "classmethod" in names else None)
+        if name == "apply" and frame.analyzer.external_base(base.cls) in FUNCTION_CLASSES:
+            return BoundMethod(base, name)
         return attributes(frame.analyzer, base.cls).get(name, UNKNOWN)
     if isinstance(base, Array):
         return _array_attribute(frame, node, base)
@@ -139,10 +140,19 @@ def _guess(node: ast.Attribute) -> Fact:
     if node.attr == "ndim":
         return ShapeInt(sure=False)
     if node.attr in TENSOR_METHODS or (
-        node.attr in _COMPARED_METHODS and isinstance(node.value, ast.Compare)
+        node.attr in _MASK_METHODS and _is_mask(node.value)
     ):
         return BoundMethod(Tensor(sure=False), node.attr)
     return UNKNOWN
+
+
+def _is_mask(node: ast.expr) -> bool:
+    """`a > b`, `(a > b) & ~(c == d)`: only tensors and arrays have methods on these."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        return _is_mask(node.left) or _is_mask(node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _is_mask(node.operand)
+    return isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.In, ast.Is))
 
 
 def _array_attribute(frame: Frame, node: ast.Attribute, base: Array) -> Fact:

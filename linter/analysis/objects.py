@@ -34,6 +34,9 @@ _TENSOR_CLASSES = {
     "torch.cuda.FloatTensor": "float",
     "torch.cuda.LongTensor": "int",
 }
+# NumPy functions that make a whole array out of plain numbers.
+_FROM_SCALARS = frozenset("arange linspace logspace geomspace zeros ones full empty eye identity "
+                          "indices tri hanning hamming blackman bartlett kaiser".split())
 CONTAINERS = ("ModuleList", "Sequential", "ModuleDict", "ParameterList", "ParameterDict")
 
 
@@ -61,6 +64,12 @@ def construct(
         return _container(frame, node, name, args)
     if frame.analyzer.torch.module(name) is not None:
         return Instance(name, module=True, origin=at(frame, node, None))
+    if name == "torch.Generator":
+        return Instance(name, origin=at(frame, node, None))
+    if name.startswith("torch.distributions.") and last[:1].isupper():
+        given = tuple(sorted(kwargs.items()))
+        return Instance(frame.analyzer.torch.canonical(name), attrs=given,
+                        origin=at(frame, node, None))
     if last[:1].isupper() and frame.analyzer.torch.function(name) in (None, "any"):
         return Instance(name, origin=at(frame, node, None))
     return None
@@ -131,20 +140,53 @@ def numpy_call(
         if isinstance(o, (Array, Tensor, FromTensor))
     ]
     source = next(iter([*data, *nested]), None)
-    if name.startswith("numpy.random."):
-        return FromTensor("float", "random", origin=at(frame, node, None))
     last = name.rpartition(".")[2]
+    if name.startswith("numpy.random."):
+        return _numpy_draw(frame, node, last, args, kwargs)
     if last in ("shape", "ndim", "size"):
         return simple("size" if last == "shape" else "int")
     if last in ("dtype", "finfo", "iinfo", "result_type", "promote_types"):
         return Static("dtype")
     if source is None:
-        known = all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values)
-        return Array(None, "", known, origin=at(frame, node, None)) if known else UNKNOWN
+        if not all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values):
+            return UNKNOWN
+        # Dynamo knows the value of a NumPy scalar, not what is in an array
+        scalar = not any(isinstance(v, Sequence) for v in values)
+        scalar = scalar and last not in _FROM_SCALARS
+        rank = 0 if scalar or (last in REDUCE and not kwargs and len(args) == 1) else None
+        return Array(rank, "", scalar, origin=at(frame, node, None))
     constant = isinstance(source, Array) and source.constant
     rank = 0 if last in REDUCE and not kwargs and len(args) == 1 else None
     dtype = "bool" if last in BOOL else ""
     return Array(rank, dtype, constant, origin=at(frame, node, source.origin), sure=source.sure)
 
 
-__all__ = ["Const", "construct", "module_call", "named_dtype", "numpy_call"]
+def _numpy_draw(
+    frame: Frame, node: ast.Call, last: str, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact:
+    """Generators, and draws: an array when a size is given, else a number that broke the graph."""
+    origin = at(frame, node, None)
+    if last[:1].isupper() or last == "default_rng":
+        return Instance("numpy.random." + (last if last[:1].isupper() else "Generator"))
+    if draws_array(last, args, kwargs):
+        kind = "int" if last in ("randint", "permutation") else "float"
+        return Array(None, kind, origin=origin)
+    return FromTensor("int" if last == "randint" else "float", "call", origin=origin)
+
+
+# Where `size` stands among the positional parameters; for rand and randn they all are sizes.
+_SIZE_POSITION = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "sample": 0, "ranf": 0,
+                  "permutation": 0, "choice": 1, "uniform": 2, "normal": 2, "randint": 2,
+                  "standard_normal": 0, "beta": 2, "binomial": 2, "integers": 2}
+
+
+def draws_array(last: str, args: list[Fact], kwargs: dict[str, Fact]) -> bool:
+    """Say whether a numpy.random function is asked for an array and not for one number."""
+    size = kwargs.get("size")
+    position = _SIZE_POSITION.get(last)
+    if size is None and position is not None and len(args) > position:
+        size = args[position]
+    return size is not None and size != NONE
+
+
+__all__ = ["Const", "construct", "draws_array", "module_call", "named_dtype", "numpy_call"]

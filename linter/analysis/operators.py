@@ -90,13 +90,15 @@ def _binary(frame: Frame, node: ast.AST, op: ast.operator, left: Fact, right: Fa
         found = [fact for fact in pair if isinstance(fact, kind)]
         if found:
             return _tensor_binary(node, op, found, pair)
+    if isinstance(left, Instance) and left.cls == "pathlib.Path" and isinstance(op, ast.Div):
+        return left
     read = [fact for fact in pair if isinstance(fact, FromTensor)]
     if read:
         kind = wider(dtype_of(left), dtype_of(right))
         if isinstance(op, ast.Div) and kind != "complex":
             kind = "float"
-        sure = read[0].sure
-        if any(isinstance(fact, (Sequence, Unknown, Instance)) for fact in pair):
+        sure = read[0].sure and not any(isinstance(fact, Unknown) for fact in pair)
+        if any(isinstance(fact, (Sequence, Instance, Mapping)) for fact in pair):
             return UNKNOWN
         return FromTensor(kind, read[0].how, origin=read[0].origin, sure=sure)
     if isinstance(left, Sequence) and isinstance(right, Sequence) and isinstance(op, ast.Add):
@@ -136,11 +138,13 @@ def _tensor_binary(
         if any(isinstance(fact, FromTensor) for fact in pair):
             constant = False
         return Array(rank, dtype, constant, origin=first.origin, sure=sure)
+    known = all(getattr(fact, "role", "constant") == "constant" for fact in pair)
     return Tensor(
         rank,
         dtype,
         all(fact.single for fact in found),
         any(fact.ragged for fact in found),
+        "constant" if known and not any(isinstance(fact, FromTensor) for fact in pair) else "",
         origin=first.origin,
         sure=sure,
     )
@@ -258,17 +262,23 @@ def _bool_like(found: list[Any], pair: tuple[Fact, Fact]) -> tuple[Any, ...]:
 
 
 def _contains(op: ast.cmpop, left: Fact, right: Fact) -> Fact:
-    values = [*options(left), *options(right)]
-    for fact in values:
-        if isinstance(fact, (Tensor, Array, FromTensor)):
-            inside = any(isinstance(o, (Mapping, Instance, Unknown)) for o in options(right))
-            if isinstance(fact, Tensor) and inside:
+    for fact in options(right):
+        if isinstance(fact, (Tensor, Array)) and not getattr(fact, "constant", False):
+            return FromTensor("bool", "call", origin=fact.origin, sure=fact.sure)
+    for fact in options(left):
+        if isinstance(fact, (Tensor, Array)) and not getattr(fact, "constant", False):
+            if not isinstance(right, Sequence):
                 return Static("bool")  # dict keys are compared by identity first
-            return FromTensor("bool", "item", origin=fact.origin, sure=fact.sure)
-    if isinstance(right, Sequence):
+            if isinstance(op, ast.NotIn):  # negates, which reads the tensor
+                return FromTensor("bool", "call", origin=fact.origin, sure=fact.sure)
+            return Tensor(0, "bool", True, origin=fact.origin, sure=fact.sure)
+        if isinstance(fact, FromTensor):
+            how = "call" if isinstance(op, ast.NotIn) else fact.how
+            return FromTensor("bool", how, origin=fact.origin, sure=fact.sure)
+    if isinstance(right, Sequence) and not _is_none(left):
         for option in options(right.element()):
-            if isinstance(option, (Tensor, FromTensor)) and not _is_none(left):
-                return FromTensor("bool", "item", origin=option.origin, sure=option.sure)
+            if isinstance(option, FromTensor):
+                return FromTensor("bool", option.how, origin=option.origin, sure=option.sure)
     if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None:
         if all(isinstance(item, Const) for item in right.items):
             found = any(item.value == left.value for item in right.items)  # type: ignore[attr-defined]
@@ -323,8 +333,8 @@ def negate(fact: Fact) -> Fact:
         return const(not verdict)
     for option in options(fact):
         if isinstance(option, (Tensor, Array, FromTensor)):
-            how = option.how if isinstance(option, FromTensor) else "item"
-            return FromTensor("bool", how, origin=option.origin, sure=option.sure)
+            # `not` itself breaks: its result is an ordinary bool
+            return FromTensor("bool", "call", origin=option.origin, sure=option.sure)
     return ShapeInt("bool") if isinstance(fact, ShapeInt) else Static("bool")
 
 

@@ -62,6 +62,8 @@ REDUCE = frozenset(
     "count_nonzero nansum nanmean dist dot trace det logdet vdot numel".split()
 )
 _CREATE = frozenset("zeros ones empty full rand randn randint arange linspace eye randperm".split())
+_LINES = frozenset({"arange", "linspace", "logspace", "randperm"})
+_SCALARS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
 _SAME = frozenset("clone detach contiguous to cpu cuda requires_grad_ type_as half float double "
                   "bfloat16 long int bool abs neg clamp clip".split())
 
@@ -90,7 +92,8 @@ def tensor_call(
             return _to_list(frame, node, primary, parent, sure)
         else:
             kind = READS[last]
-        return FromTensor(kind, origin=at(frame, node, parent), sure=sure)
+        how = "item" if last == "item" or last.startswith("__") else "call"
+        return FromTensor(kind, how, origin=at(frame, node, parent), sure=sure)
     if last in ("numel", "size", "dim", "ndimension", "nelement", "stride", "storage_offset"):
         return _size(frame, node, last, primary, args, parent)
     kind = facts.method(last) if method else facts.function(name)
@@ -119,6 +122,9 @@ def _result(
     sure: bool,
 ) -> Fact:
     first = kind.split("|")[0]
+    if first == "array" and inputs and "|" not in kind:
+        source = inputs[0]
+        return Array(source.rank, source.dtype, origin=at(frame, node, parent), sure=sure)
     if first in ("tensor", "any") and "|" not in kind and first == "tensor":
         return _tensor(frame, node, name, last, inputs, values, args, kwargs, parent, sure)
     if first.startswith("tensors") or "|" in kind:
@@ -185,16 +191,23 @@ def _tensor(
         single = bool(inputs) and all(t.single for t in inputs)
     elif stem in _CREATE:
         ragged = any(_data_int(value) for value in values)
+        rank = 1 if stem in _LINES else None
     elif stem == "where":
         ragged = ragged or len([v for v in (*args, *kwargs.values())]) == 1
-    elif stem == "tensor" and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
+    elif stem in _SCALARS and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
         rank, single = 0, True
     elif stem in ("flatten", "ravel"):
         rank = 1
     elif stem == "unsqueeze" and primary is not None and primary.rank is not None:
         rank = primary.rank + 1
     dtype = _dtype(stem, inputs, values, kwargs)
-    return Tensor(rank, dtype, single, ragged, origin=at(frame, node, parent), sure=sure)
+    known = stem in _SCALARS and _known_number(args)
+    role = "constant" if known else ""
+    return Tensor(rank, dtype, single, ragged, role, origin=at(frame, node, parent), sure=sure)
+
+
+def _known_number(args: list[Fact]) -> bool:
+    return bool(args) and isinstance(args[0], (Const, Static, ShapeInt))
 
 
 def _dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str, Fact]) -> str:
@@ -291,7 +304,7 @@ def _size(
     parent: Origin | None,
 ) -> Fact:
     if last in ("dim", "ndimension"):
-        return ShapeInt()
+        return Static("int")
     ragged = tensor is not None and tensor.ragged and last != "stride"
     if last == "size" and not args:
         return shape_of(frame, node, tensor)
@@ -400,6 +413,8 @@ def attribute(frame: Frame, node: ast.Attribute, tensor: Tensor) -> Fact | None:
     if node.attr == "grad":
         origin = frame.origin(node, f"`{frame.module.segment(node)}`", tensor.origin)
         return join(NONE, Tensor(tensor.rank, tensor.dtype, origin=origin, sure=tensor.sure))
+    if node.attr == "ndim":
+        return Static("int")
     kind = frame.analyzer.torch.attribute(node.attr)
     if kind is None:
         return None

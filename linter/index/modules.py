@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+_GLOBAL = re.compile(r"^\s+global\s", re.M)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -139,7 +141,7 @@ def index_module(
     """
     module = ModuleInfo(name, path, tree, text, package, root)
     _index_block(module, tree.body, "", None, module.bindings)
-    for target in _global_writes(tree) if "global " in text else ():
+    for target in _global_writes(tree) if _GLOBAL.search(text) else ():
         bound = module.bindings.get(target)
         if isinstance(bound, Assigned):
             module.bindings[target] = Assigned(bound.values, bound.annotation, True)

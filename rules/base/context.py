@@ -20,12 +20,14 @@ class Callee:
     receiver  the fact of the object for a method call
     project   the project's FunctionInfo that runs, None for code outside the project
     sure      False when the receiver's type is a guess
+    inner     what a function passed to a builtin gives (`key=` of sorted, filter's predicate)
     """
 
     name: str = ""
     receiver: Fact | None = None
     project: Any = None
     sure: bool = True
+    inner: Fact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,14 @@ class Context(Protocol):
 
     def callee(self, call: ast.Call) -> Callee:
         """Return what the call calls."""
+        ...
+
+    def apply(self, call: ast.Call, function: Fact, args: list[Fact]) -> Fact:
+        """Return what the callee of `call` gets when it calls `function` with these arguments."""
+        ...
+
+    def compiled(self, call: ast.Call) -> RegionOptions | None:
+        """Return the options of the torch.compile that made the callee; None if it wasn't."""
         ...
 
     def argument(self, call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -82,7 +82,8 @@ class Tensor(Fact):
     dtype   "bool", "int", "float", "complex" or "" when unknown
     single  True when it surely holds exactly one element
     ragged  True when some size depends on data (nonzero, masks, unique, …)
-    role    "" computed, "input" of the region, "param", "buffer"
+    role    "" computed, "input" of the region, "param", "buffer", "constant" (made of one known
+            Python number)
     """
 
     rank: int | None = None
@@ -96,7 +97,7 @@ class Tensor(Fact):
 class Array(Fact):
     """A numpy.ndarray or numpy scalar made inside the region: Dynamo traces it as a tensor.
 
-    `constant` is True for arrays made of Python constants only (outside any tensor data).
+    `constant` is True for NumPy scalars made of Python numbers only: Dynamo knows their values.
     """
 
     rank: int | None = None
@@ -110,7 +111,9 @@ class FromTensor(Fact):
 
     kind  "int", "float", "bool", "complex", "str", "list" (of such values), or ""
     how   "item" (read out: .item(), int(t), tolist), "size" (a data-dependent size, such as
-          nonzero(x).numel()), "random" (a Python or numpy random number; Dynamo wraps it)
+          nonzero(x).numel()), "random" (a Python random number that Dynamo wraps as a tensor),
+          "call" (what gave it breaks in every mode, such as torch.equal: nothing that reads it
+          later adds a break)
     """
 
     kind: str = ""
@@ -205,12 +208,14 @@ class Function(Fact):
 
     `bound` is the fact of `self`/`cls` for a bound method. `partial` are facts that
     functools.partial put in front. `closure` maps free names to facts, sorted by name.
+    `raw` is the function as written, below its decorators.
     """
 
     function: Any
     bound: Fact | None = None
     closure: tuple[tuple[str, Fact], ...] = ()
     partial: tuple[Fact, ...] = ()
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,43 @@
-"""What the branch rules share: finding the tensor that a condition reads."""
+"""What the branch rules share: which operand of a condition reads tensor data."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ..base import BOTH, Context, Fact, FromTensor, Mode, Sighting
+from ..base import (
+    BOTH,
+    Array,
+    Context,
+    Fact,
+    FromTensor,
+    Mode,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An expression whose truth is asked for, and the tensor-dependent fact that answers."""
+
+    node: ast.expr
+    fact: Fact
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes in which asking breaks."""
+        return modes_of(self.fact)
+
+    @property
+    def of_size(self) -> bool:
+        """Whether what is read is a data-dependent size, not a value."""
+        return isinstance(self.fact, FromTensor) and self.fact.how == "size"
 
 
 def modes_of(fact: Fact) -> tuple[Mode, ...]:
@@ -13,26 +45,122 @@ def modes_of(fact: Fact) -> tuple[Mode, ...]:
 
     A Python value that was read out of a tensor (`.item()`, a data-dependent size) broke the
     graph where it was read by default, and only fullgraph carries it on, as a symbol, to the test.
+    What a breaking call gave is an ordinary value by the time it is tested.
     """
-    if isinstance(fact, FromTensor) and fact.how in ("item", "size"):
-        return (Mode.FULLGRAPH,)
+    if isinstance(fact, FromTensor):
+        return {"item": (Mode.FULLGRAPH,), "size": (Mode.FULLGRAPH,), "call": ()}.get(
+            fact.how, BOTH
+        )
     return BOTH
 
 
-def tested(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
-    """Yield a sighting when `bool(test)` reads tensor data.
+def data_in(fact: Fact) -> Fact | None:
+    """Return the alternative that depends on tensor data, tensors first, None without one."""
+    found = None
+    for option in options(fact):
+        if isinstance(option, Tensor) or (isinstance(option, Array) and not option.constant):
+            return option
+        if isinstance(option, FromTensor) and found is None:
+            found = option
+    return found
 
-    `and`, `or`, `not` and comparison chains inside the test are rules of their own, which report
-    the operand they test; here only the value that is left at the end counts.
+
+def reads(test: ast.expr, ctx: Context) -> Iterator[Read]:
+    """Yield what tensor data `bool(test)` asks for, operand by operand.
+
+    `in` tests that break by themselves are left out: they have a rule of their own.
     """
-    fact = ctx.truth(test)
-    if fact is None:
-        return
-    text = ast.unparse(test)
-    if len(text) > 60:
-        text = text[:59] + "…"
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from reads(value, ctx)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from reads(test.operand, ctx)
+    elif isinstance(test, ast.IfExp):
+        yield from reads(test.body, ctx)
+        yield from reads(test.orelse, ctx)
+    elif isinstance(test, ast.NamedExpr):
+        yield from reads(test.value, ctx)
+    elif not is_membership(test, ctx):
+        fact = ctx.truth(test)
+        if fact is not None:
+            found = data_in(ctx.fact(test)) or fact
+            if modes_of(found):
+                yield Read(test, found)
+
+
+def is_membership(node: ast.expr, ctx: Context) -> bool:
+    """Say whether the node is an `x in y` whose answer is one of `x`'s or `y`'s tensors."""
+    if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn))):
+        return False
+    if len(node.ops) > 1:
+        return False
+    sides = (ctx.fact(node.left), ctx.fact(node.comparators[0]))
+    inside = any(isinstance(option, Sequence) for option in options(sides[1]))
+    left = isinstance(data_in(sides[0]), (Tensor, Array)) and inside
+    return left or isinstance(data_in(sides[1]), (Tensor, Array))
+
+
+def first(found: list[Read]) -> Read | None:
+    """Return the read to report: one that breaks in every mode before one that doesn't."""
+    return next((read for read in found if read.modes == BOTH), found[0] if found else None)
+
+
+def is_tested(node: ast.expr, ctx: Context) -> bool:
+    """Say whether a statement or an operator around the node asks for its truth."""
+    parent = ctx.parent(node)
+    if isinstance(parent, (ast.If, ast.While, ast.Assert, ast.IfExp)) and node is parent.test:
+        return True
+    if isinstance(parent, ast.comprehension):
+        return node in parent.ifs
+    if isinstance(parent, ast.match_case):
+        return node is parent.guard
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.Not)
+    if isinstance(parent, ast.BoolOp):
+        return node is not parent.values[-1] or is_tested(parent, ctx)
+    return isinstance(parent, (ast.NamedExpr, ast.IfExp)) and is_tested(parent, ctx)
+
+
+def sighting(read: Read, what: str) -> Sighting:
+    """Return the sighting of a read: `what` names the construct that asks."""
+    how = getattr(read.fact, "how", "")
     source = {
-        "size": "whose size depends on tensor data",
+        "item": "which was read from a tensor",
+        "size": "a size that depends on tensor data",
         "random": "which is drawn at random",
-    }.get(getattr(fact, "how", ""), "which depends on tensor data")
-    yield Sighting(test, f"{what} tests `{text}`, {source}", fact, breaks=modes_of(fact))
+    }.get(how, "which depends on tensor data")
+    return Sighting(
+        read.node,
+        f"{what} tests `{shown(read.node)}`, {source}",
+        read.fact,
+        breaks=read.modes,
+        graph_breaks=None if read.modes == BOTH else (),
+    )
+
+
+def of_value(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
+    """Yield one sighting when `bool(test)` reads tensor data other than sizes."""
+    found = first(list(reads(test, ctx)))
+    if found is not None and not found.of_size:
+        yield sighting(found, what)
+
+
+def of_size(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
+    """Yield one sighting when `bool(test)` reads a size that depends on tensor data."""
+    found = first(list(reads(test, ctx)))
+    if found is not None and found.of_size:
+        yield sighting(found, what)
+
+
+def shown(node: ast.AST, limit: int = 60) -> str:
+    """Return the node as source on one line, shortened for messages."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def raises(body: list[ast.stmt]) -> bool:
+    """Say whether a block does nothing but raise."""
+    plain = (ast.Expr, ast.Assign, ast.AnnAssign)
+    return bool(body) and isinstance(body[-1], ast.Raise) and all(
+        isinstance(stmt, plain) for stmt in body[:-1]
+    )

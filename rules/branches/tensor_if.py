@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
-from .conditions import tested
+from .conditions import of_value, raises
 
 
 class TensorIf(Rule):
@@ -44,7 +44,7 @@ class TensorIf(Rule):
             bad='''
 import torch
 
-def f(x):
+def f(x: torch.Tensor):
     if x.sum() > 0:  # error: CL101
         return x.relu()
     return -x
@@ -52,14 +52,78 @@ def f(x):
             good='''
 import torch
 
-def f(x):
+def f(x: torch.Tensor):
     return torch.where(x.sum() > 0, x.relu(), -x)
 ''',
             inputs="[(torch.ones(3),), (-torch.ones(3),)]",
+        ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ready", torch.tensor(False))
+
+    def forward(self, x):
+        if x.ndim == 3:
+            return x
+        elif self.training and not self.ready:  # error: CL101
+            return x * 2
+        return x
+
+f = Step()
+''',
+            good='''
+import torch
+from torch import nn
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ready", torch.tensor(False))
+
+    def forward(self, x):
+        if x.ndim == 3 or not self.training:
+            return x
+        return torch.where(self.ready, x, x * 2)
+
+f = Step()
+''',
+            note="A buffer is a tensor; `and` and `not` inside the condition test it too.",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    for scale in range(4):
+        x = x * 2
+        if x.abs().max() > 8:  # error: CL101
+            break
+    return x
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, limit=None):
+    if limit is None and x.shape[0] > 2 and isinstance(x, torch.Tensor):
+        x = x.float()
+    done = torch.zeros((), dtype=torch.bool)
+    for scale in range(4):
+        x = torch.where(done, x, x * 2)
+        done = done | (x.abs().max() > 8)
+    return x
+''',
+            note="In a loop the whole function falls back to eager. Shape, `None` and type tests "
+            "are fine.",
         ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the condition is decided by tensor data."""
         assert isinstance(node, ast.If)
-        yield from tested(node.test, ctx, "`if`")
+        if not raises(node.body) and not raises(node.orelse):
+            yield from of_value(node.test, ctx, "`if`")

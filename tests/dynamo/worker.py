@@ -136,8 +136,12 @@ RECORDER = Recorder()
 RECORDER.install()
 
 
-def settle(config: dict[str, Any]) -> None:
-    """Undo the global state a snippet may have changed, and seed every generator."""
+def settle(config: dict[str, Any], validate: bool) -> None:
+    """Undo the global state a snippet may have changed, and seed every generator.
+
+    ``validate``: the default of torch.distributions. It is True while a user's module loads, and
+    the first use of torch.compile in a process turns it off for good.
+    """
     dynamo.reset()
     for key, value in config.items():
         setattr(dynamo.config, key, value)
@@ -146,7 +150,7 @@ def settle(config: dict[str, Any]) -> None:
     torch.set_grad_enabled(True)
     torch.use_deterministic_algorithms(False)
     torch.autograd.set_detect_anomaly(False)
-    torch.distributions.Distribution.set_default_validate_args(True)
+    torch.distributions.Distribution.set_default_validate_args(validate)
     torch.manual_seed(0)
     random.seed(0)
     numpy.random.seed(0)
@@ -197,7 +201,7 @@ class Job:
         self.config = {k: getattr(dynamo.config, k) for k in KEPT_CONFIG}
 
     def fresh(self) -> tuple[Any, list[tuple[Any, ...]]]:
-        settle(self.config)
+        settle(self.config, validate=True)
         module = load(self.path, self.path.stem)
         target = getattr(module, self.request["target"] or getattr(module, "TARGET", "f"))
         if isinstance(target, type):
@@ -206,7 +210,7 @@ class Job:
         calls = eval(inputs, module.__dict__) if inputs else module.example_inputs()
         if not isinstance(calls, list):
             calls = [calls]
-        settle(self.config)
+        settle(self.config, validate=False)
         return target, [c if isinstance(c, tuple) else (c,) for c in calls]
 
     def eager(self) -> list[tuple[str, Any]]:

@@ -1,0 +1,73 @@
+"""CL114: a branch on a size that depends on data."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Mode, Rule, Sighting
+from .conditions import COMPREHENSIONS, of_size, raises
+
+
+class SizeTest(Rule):
+    """A branch on a size that tensor data decides.
+
+    ## What it does
+    Flags `if`, conditional expressions and comprehension filters that test the number of elements
+    of what `nonzero`, a boolean mask, `unique` or `masked_select` gave: `if hits.numel() == 0`,
+    `if len(selected)`.
+
+    ## Why it matters
+    A shape is usually known while capturing, but this one is a symbol that stands for a count of
+    values. With `fullgraph=True` the operator itself is captured and compilation raises here, at
+    the test. By default the graph has already broken at the operator.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Most such tests protect code that does nothing on empty input anyway (`index_add_`, `sum`,
+    `cat`): drop them. Otherwise keep full shapes and a mask, and use `torch.where`.
+
+    ## When it is safe
+    On sizes of inputs and of everything computed from them by shape-preserving operations.
+    """
+
+    code = "CL114"
+    name = "data-dependent-size-test"
+    summary = "branch on a size that depends on tensor data"
+    nodes = (ast.If, ast.IfExp, *COMPREHENSIONS)
+    breaks = (Mode.FULLGRAPH,)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    hits = torch.nonzero(x > 1)  # error: CL420
+    if hits.numel() == 0:  # error: CL114
+        return x
+    return x * 2
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    if x.numel() == 0:
+        return x
+    return torch.where((x > 1).any(), x * 2, x)
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when a condition tests a data-dependent size."""
+        if isinstance(node, ast.If):
+            if not raises(node.body) and not raises(node.orelse):
+                yield from of_size(node.test, ctx, "`if`")
+        elif isinstance(node, ast.IfExp):
+            yield from of_size(node.test, ctx, "the conditional expression")
+        elif isinstance(node, COMPREHENSIONS):
+            for generator in node.generators:
+                for condition in generator.ifs:
+                    yield from of_size(condition, ctx, "the comprehension")

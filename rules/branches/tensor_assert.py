@@ -1,0 +1,136 @@
+"""CL111: an assert on a tensor that torch.compile can't turn into a check in the graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import BOTH, Context, Example, Rule, Sighting
+from .conditions import reads, shown
+
+
+class TensorAssert(Rule):
+    """`assert` on a tensor in a form that breaks the graph.
+
+    ## What it does
+    Flags asserts on tensor data whose message isn't a plain string, or whose condition is more
+    than one test: `assert ok.all(), f"bad {name}"`, `assert not bad.any()`, `assert 0 < x.min()
+    < 1`, `assert a.all() and b.all()`.
+
+    ## Why it matters
+    torch.compile turns `assert t` and `assert t, "constant"` into a check on the device, inside
+    the graph. It recognises exactly that shape; every other form is an ordinary branch on a
+    tensor and breaks the graph.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Make the message a literal and the condition one tensor: `(~bad).all()`, `(a & b).all()`, two
+    asserts instead of `and`. Or call `torch._assert_async(condition, "message")`.
+
+    ## When it is safe
+    Asserts about shapes, types and `None` may have any message: they are settled while capturing.
+    Python's `-O` removes asserts altogether.
+    """
+
+    code = "CL111"
+    name = "tensor-assert"
+    summary = "assert on a tensor that can't be captured"
+    nodes = (ast.Assert,)
+    graph_breaks = ("GB0170",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, name="x"):
+    assert (x < 99).all(), f"{name} is too big"  # error: CL111
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, name="x"):
+    assert x.ndim == 1, f"{name} has {x.ndim} dimensions"
+    assert (x < 99).all(), "x is too big"
+    return x + 1
+''',
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    assert not torch.isnan(x).any(), "NaN"  # error: CL111
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, mask=None):
+    assert mask is None or mask.any(), "empty mask"
+    assert (~torch.isnan(x)).all(), "NaN"
+    return x + 1
+''',
+            note="`not` has to be a tensor operation. The last operand of `or` may be a tensor.",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    assert (x > -99).all() and (x < 99).all()  # error: CL111
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    assert ((x > -99) & (x < 99)).all()
+    return x + 1
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when the assert isn't one test with a constant message."""
+        assert isinstance(node, ast.Assert)
+        found = list(reads(node.test, ctx))
+        if not found:
+            return
+        if not _constant(node.msg):
+            read, why = found[0], "with a message that isn't a plain string"
+        else:
+            captured = _last(node.test)
+            early = [read for read in found if read.node is not captured]
+            if not early:
+                return
+            read, why = early[0], "in more than one plain test"
+        yield Sighting(
+            read.node,
+            f"`assert` asks for `{shown(read.node)}`, tensor data, {why}",
+            read.fact,
+            breaks=read.modes,
+            graph_breaks=None if read.modes == BOTH else (),
+        )
+
+
+def _constant(message: ast.expr | None) -> bool:
+    """Say whether Dynamo takes the message: none, or a string known when compiling the source."""
+    if message is None or isinstance(message, ast.Constant):
+        return True
+    return isinstance(message, ast.JoinedStr) and all(
+        isinstance(part, ast.Constant) for part in message.values
+    )
+
+
+def _last(test: ast.expr) -> ast.expr | None:
+    """The operand whose test decides the assert and may be a tensor; None in other forms."""
+    while isinstance(test, (ast.BoolOp, ast.NamedExpr)):
+        test = test.values[-1] if isinstance(test, ast.BoolOp) else test.value
+    if isinstance(test, ast.Compare) and len(test.ops) > 1:
+        return None
+    return None if isinstance(test, (ast.UnaryOp, ast.IfExp)) else test
+
+

@@ -1,0 +1,156 @@
+"""CL112: `in`, list.index and list.remove with tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import (
+    BOTH,
+    Array,
+    Certainty,
+    Context,
+    Example,
+    Fact,
+    FromTensor,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
+from .conditions import data_in, is_membership, is_tested, modes_of, shown
+
+
+class TensorMembership(Rule):
+    """A search that compares tensor values one by one.
+
+    ## What it does
+    Flags `value in tensor`, `tensor in [1, 2]` where the answer is tested or negated, and
+    `list.index` and `list.remove` over tensors.
+
+    ## Why it matters
+    The search stops at the first element that equals, which asks for the values: the graph
+    breaks, once for each element that is compared.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    `(x == value).any()` or `torch.isin(x, values)` give the answer as a tensor. To find a tensor
+    *object* in a list compare identities: `any(t is x for t in items)`.
+
+    ## When it is safe
+    `name in names`, keys of a dict, and tensors found by identity at the head of a list.
+    """
+
+    code = "CL112"
+    name = "tensor-membership"
+    summary = "`in`, index or remove compares tensor values"
+    nodes = (ast.Compare, ast.Call)
+    graph_breaks = ("GB0170", "GB0124", "GB0033")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    if 2 in x:  # error: CL112
+        return x + 1
+    return x
+''',
+            good='''
+import torch
+
+def f(x, names=("a", "b")):
+    if "a" in names:
+        return torch.where((x == 2).any(), x + 1, x)
+    return x
+''',
+            inputs="[(torch.tensor([2, 0, 1]),)]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, step: torch.Tensor):
+    if step not in (1, 3):  # error: CL112
+        return x + 1
+    return x
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, step: torch.Tensor):
+    known = torch.isin(step, torch.tensor([1, 3]))
+    return torch.where(known, x, x + 1)
+''',
+            inputs="[(torch.randn(3), torch.tensor(3)), (torch.randn(3), torch.tensor(2))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    place = [x.sum(), y.sum()].index(y.sum())  # error: CL112
+    return x + place
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    sums = torch.stack([x.sum(), y.sum()])
+    return x + (sums == y.sum()).int().argmax()
+''',
+            inputs="[(torch.randn(3), torch.randn(3))]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when the search asks for tensor data."""
+        if isinstance(node, ast.Compare):
+            yield from _contains(node, ctx)
+        elif isinstance(node, ast.Call):
+            yield from _search(node, ctx)
+
+
+def _contains(node: ast.Compare, ctx: Context) -> Iterator[Sighting]:
+    op, right = node.ops[0], node.comparators[0]
+    negated = isinstance(op, ast.NotIn)
+    if is_membership(node, ctx):
+        held = data_in(ctx.fact(right))
+        fact = held if isinstance(held, (Tensor, Array)) else data_in(ctx.fact(node.left))
+        if fact is held or negated or is_tested(node, ctx):
+            yield _seen(node, fact, f"`{shown(node)}` compares tensor values")
+    elif negated and len(node.ops) == 1:
+        fact = data_in(ctx.fact(node.left))
+        inside = any(isinstance(option, Sequence) for option in options(ctx.fact(right)))
+        if isinstance(fact, FromTensor) and inside and modes_of(fact):
+            yield _seen(node, fact, f"`{shown(node)}` compares a value read from a tensor")
+
+
+def _search(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
+    callee = ctx.callee(node)
+    if callee.name not in ("list.index", "tuple.index", "list.remove") or not node.args:
+        return
+    if not isinstance(callee.receiver, Sequence):
+        return
+    wanted = data_in(ctx.fact(node.args[0]))
+    held = data_in(callee.receiver.element())
+    fact = next((f for f in (held, wanted) if isinstance(f, (Tensor, Array))), held or wanted)
+    if fact is not None and modes_of(fact):
+        word = callee.name.rpartition(".")[2]
+        yield _seen(node, fact, f"`{word}` compares tensor values with `{shown(node.args[0], 40)}`")
+
+
+def _seen(node: ast.expr, fact: Fact | None, message: str) -> Sighting:
+    modes = BOTH if fact is None else modes_of(fact)
+    sure = isinstance(node, ast.Compare)  # a list may hold the very object at its head
+    return Sighting(
+        node,
+        message,
+        fact,
+        certainty=None if sure else Certainty.LIKELY,
+        breaks=modes,
+        graph_breaks=None if modes == BOTH else (),
+    )

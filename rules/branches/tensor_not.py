@@ -1,0 +1,64 @@
+"""CL105: `not` of a tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from .conditions import first, is_tested, reads, sighting
+
+
+class TensorNot(Rule):
+    """`not` of a tensor, used as a value.
+
+    ## What it does
+    Flags `not t` where `t` is a tensor or was read from one and the result is stored, passed or
+    returned. `if not t` is reported as a tensor `if`.
+
+    ## Why it matters
+    `not` has to give a Python bool, so it reads the tensor: by default the graph breaks, and with
+    `fullgraph=True` compilation raises, even where the result is only used as a number.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    `torch.logical_not(t)`, `~t` for boolean tensors, or `t == 0`: they stay tensors.
+
+    ## When it is safe
+    `not items` on a list of tensors, `not x.shape[0]` or `not self.training` ask Python values
+    and are captured.
+    """
+
+    code = "CL105"
+    name = "tensor-not"
+    summary = "`not` of a tensor"
+    nodes = (ast.UnaryOp,)
+    graph_breaks = ("GB0033",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    empty = not x.any()  # error: CL105
+    return x + empty
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    rows = [x]
+    return x + x.any().logical_not() + (not rows)
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when the operand reads tensor data and nothing around tests it."""
+        assert isinstance(node, ast.UnaryOp)
+        if isinstance(node.op, ast.Not) and not is_tested(node, ctx):
+            read = first(list(reads(node.operand, ctx)))
+            if read is not None:
+                yield sighting(read, "`not`")

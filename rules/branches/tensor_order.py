@@ -1,0 +1,154 @@
+"""CL113: min(), max(), sorted() and list.sort() over tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import (
+    BOTH,
+    Callee,
+    Context,
+    Example,
+    Fact,
+    FromTensor,
+    Function,
+    Mode,
+    Rule,
+    Sighting,
+    options,
+)
+from .conditions import data_in, modes_of, shown
+from .holding import element_of, tensor_inside
+
+
+class TensorOrder(Rule):
+    """Python sorting, or `min`/`max` with a key, over tensors.
+
+    ## What it does
+    Flags `sorted` and `list.sort` whose elements, or keys, are tensors or hold tensors, and `min`
+    and `max` with `key=` or `default=` over tensors.
+
+    ## Why it matters
+    Sorting compares elements one by one and branches on every answer; torch.compile has no way
+    to capture that and breaks the graph. `min` and `max` of two tensors are captured, but not
+    the forms with a key or a default, whatever the key reads.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Stack the values and use `torch.sort`, `argsort`, `topk`, `amax` or `argmax`. To order tensors
+    by something Python knows, such as a length, sort with `key=`: that is captured for `sorted`.
+    For the largest by a key write `sorted(items, key=…)[-1]`.
+
+    ## When it is safe
+    `max(a, b)` of tensors, sorting names, shapes or numbers, and sorting tensors by a key that
+    only reads shapes or Python values.
+    """
+
+    code = "CL113"
+    name = "tensor-order"
+    summary = "sorted() or min/max with a key over tensors"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0193", "GB0207", "GB0059")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return sorted([x.sum(), y.mean()])[0]  # error: CL113
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    parts = sorted([x, y], key=lambda t: t.shape[0])
+    return torch.stack([parts[0].sum(), parts[1].mean()]).sort().values[0]
+''',
+            inputs="[(torch.randn(3), torch.randn(4))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return max([x, y], key=lambda t: t.shape[0])  # error: CL113
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return sorted([x, y], key=lambda t: t.shape[0])[-1] + max(x.sum(), y.sum())
+''',
+            inputs="[(torch.randn(3), torch.randn(4))]",
+            note="`max` with a key breaks even where the key only reads a shape.",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    order = [2, 0, 1]
+    order.sort(key=lambda i: x[i])  # error: CL113
+    return x
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    order = [2, 0, 1]
+    order.sort(key=lambda i: -i)
+    return x[x.argsort()]
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when Python has to order tensors."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if callee.name in ("builtins.sorted", "list.sort"):
+            yield from _sorted(node, callee, "key" in keywords, ctx)
+        elif callee.name in ("builtins.min", "builtins.max") and keywords:
+            yield from _extreme(node, callee, keywords, ctx)
+
+
+def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterator[Sighting]:
+    if callee.name == "list.sort":
+        items = callee.receiver
+    else:
+        items = ctx.fact(node.args[0]) if node.args else None
+    if items is None:
+        return
+    compared = callee.inner if keyed else element_of(items)
+    fact = None if compared is None else tensor_inside(compared) or data_in(compared)
+    if fact is None or not modes_of(fact):
+        return
+    modes = (Mode.FULLGRAPH,) if isinstance(fact, FromTensor) else BOTH
+    word = callee.name.rpartition(".")[2]
+    by = " by keys that are" if keyed else ""
+    yield Sighting(
+        node, f"`{word}` orders{by} tensors in Python, comparing one by one", fact, breaks=modes
+    )
+
+
+def _extreme(
+    node: ast.Call, callee: Callee, keywords: dict[str | None, ast.expr], ctx: Context
+) -> Iterator[Sighting]:
+    found: Fact | None = None
+    for arg in node.args:
+        fact = ctx.fact(arg)
+        found = found or tensor_inside(fact)
+    if found is None and "key" in keywords:
+        found = tensor_inside(callee.inner) if callee.inner is not None else None
+        for option in options(ctx.fact(keywords["key"])):
+            if isinstance(option, Function):
+                for _, fact in option.closure:
+                    found = found or tensor_inside(fact)
+    if found is not None:
+        word = callee.name.rpartition(".")[2]
+        how = "key" if "key" in keywords else "default"
+        yield Sighting(node, f"`{word}` with `{how}=` over tensors: {shown(node, 40)}", found)

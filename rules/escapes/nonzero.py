@@ -1,0 +1,80 @@
+"""CL406: nonzero, argwhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from .data import certainty, operator_call, shown
+
+_NAMES = frozenset({"nonzero", "argwhere", "flatnonzero"})
+
+
+class Nonzero(Rule):
+    """`nonzero` and `argwhere` give as many rows as the data says.
+
+    ## What it does
+    Flags `t.nonzero()`, `torch.nonzero(t)`, `torch.argwhere(t)`, also with `as_tuple=True`, and
+    NumPy's functions of those names on traced arrays.
+
+    ## Why it matters
+    The size of the result depends on data, so the graph ends here by default, and on a GPU the
+    host waits for the count. Under `fullgraph=True` the size is captured as a symbol.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Work with the mask instead of indices: `torch.where(mask, a, b)`, `mask.sum()`, multiplication
+    by `mask`. With a known upper bound use `torch.nonzero_static(t, size=n)`.
+
+    ## When it is safe
+    Under `fullgraph=True`, or with
+    `torch._dynamo.config.capture_dynamic_output_shape_ops = True`.
+    """
+
+    code = "CL406"
+    name = "nonzero"
+    summary = "`nonzero` or `argwhere`"
+    nodes = (ast.Call,)
+    breaks = DEFAULT_ONLY
+    graph_breaks = ("GB0036",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    hits = (x > 0).nonzero()  # error: CL406
+    return hits.sum()
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    return ((x > 0) * torch.arange(x.shape[0])).sum()
+''',
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return torch.nonzero(x, as_tuple=True)[0]  # error: CL406
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    return torch.nonzero_static(x, size=3)[:, 0]
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call on a tensor or a traced array."""
+        found = operator_call(node, ctx, _NAMES)
+        if found is not None:
+            text = f"`{shown(node)}` gives as many rows as the data says"
+            yield Sighting(node, text, found[1], certainty=certainty(found[0]))

@@ -1,0 +1,139 @@
+"""CL402: a Python number made of a tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import BOTH, DEFAULT_ONLY, Context, Example, Fact, Rule, Sequence, Sighting, options
+from .data import METHOD, extern, held, shown
+
+_READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
+_DUNDERS = {
+    "__int__": DEFAULT_ONLY,
+    "__float__": DEFAULT_ONLY,
+    "__bool__": BOTH,
+    "__index__": BOTH,
+    "__complex__": BOTH,
+}
+
+
+class TensorToNumber(Rule):
+    """`int(t)`, `float(t)`, `bool(t)`, `math.sqrt(t)` of a tensor.
+
+    ## What it does
+    Flags Python conversions of tensors and traced NumPy arrays: `int(lengths.max())`,
+    `float(loss)`, `bool(mask.any())`, `map(int, t)`, `int(np.prod(shape))`, and any function of
+    `math` that is given a tensor.
+
+    ## Why it matters
+    They read the value, as `.item()` does: the graph ends, the host waits for the device. The
+    functions of `math` and `complex()` fail under `fullgraph=True` as well, since they must know
+    the number.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Stay with tensors: `t.to(torch.int64)`, `t.float()`, `t != 0`, `torch.sqrt(t)`. For numbers
+    that follow from shapes use `math.prod(x.shape)` or `x.numel()` instead of NumPy, which makes
+    an array of them.
+
+    ## When it is safe
+    `int` and `float` under `fullgraph=True`, or with
+    `torch._dynamo.config.capture_scalar_outputs = True`, when the number only feeds tensor
+    operations.
+    """
+
+    code = "CL402"
+    name = "tensor-to-number"
+    summary = "`int()`, `float()`, `bool()` or `math` on a tensor"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0124", "GB0033", "GB0059")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return x * float(x.mean())  # error: CL402
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    return x * x.mean()
+''',
+        ),
+        Example(
+            bad='''
+import math
+import torch
+
+def f(x: torch.Tensor):
+    return x / math.sqrt(x.abs().sum())  # error: CL402
+''',
+            good='''
+import math
+import torch
+
+def f(x: torch.Tensor):
+    return x / torch.sqrt(x.abs().sum()) / math.sqrt(x.shape[0])
+''',
+            note="functions of `math` fail under fullgraph as well",
+        ),
+        Example(
+            bad='''
+import numpy as np
+import torch
+
+def f(x: torch.Tensor):
+    return x / int(np.prod(x.shape))  # error: CL402
+''',
+            good='''
+import math
+import torch
+
+def f(x: torch.Tensor):
+    return x / math.prod(x.shape)
+''',
+            inputs="[(torch.randn(3, 4),)]",
+            note="NumPy makes an array of the shape, whose value Dynamo doesn't know",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when a conversion or a function of `math` is given tensor data."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        if name in _READERS or name == "builtins.complex" or name.startswith("math."):
+            breaks = DEFAULT_ONLY if name in _READERS else BOTH
+            for arg in node.args:
+                fact = held(ctx.fact(arg))
+                if fact is not None:
+                    yield self._read(node, fact, breaks)
+                    return
+        elif name == "builtins.map" and len(node.args) == 2:
+            if extern(ctx.fact(node.args[0])) in _READERS:
+                fact = _element(ctx.fact(node.args[1]))
+                if fact is not None:
+                    yield self._read(node, fact, DEFAULT_ONLY)
+        elif name.startswith(METHOD + "__") and callee.receiver is not None:
+            found = _DUNDERS.get(name[len(METHOD) :])
+            if found is not None:
+                yield self._read(node, callee.receiver, found)
+
+    def _read(self, node: ast.Call, fact: Fact, breaks: tuple) -> Sighting:
+        return Sighting(
+            node, f"`{shown(node)}` reads a tensor's value into Python", fact, breaks=breaks
+        )
+
+
+def _element(fact: Fact) -> Fact | None:
+    """The tensor that iterating over a value gives."""
+    for option in options(fact):
+        found = held(option.element()) if isinstance(option, Sequence) else held(option)
+        if found is not None:
+            return found
+    return None

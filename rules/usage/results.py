@@ -1,0 +1,85 @@
+"""How the results of two functions differ: arms of a cond, a carry before and after a step."""
+
+from __future__ import annotations
+
+import ast
+
+from ..base import Const, Context, Fact, Mapping, Sequence, Static, Tensor
+from .arms import arm_of
+
+_CASTS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "int": "int32",
+          "long": "int64", "bool": "bool", "float": "float32", "short": "int16", "byte": "uint8"}
+
+
+def difference(left: Fact, right: Fact) -> str | None:
+    """Say how two results surely differ, None when they may agree."""
+    for fact in (left, right):
+        if isinstance(fact, (Const, Static)) and fact.kind not in ("int", "bool", ""):
+            return f"a value that is no tensor ({fact.kind.replace('NoneType', 'None')})"
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        if left.dtype and right.dtype and left.dtype != right.dtype:
+            return f"tensors of different dtype ({left.dtype} and {right.dtype})"
+        if left.rank is not None and right.rank is not None and left.rank != right.rank:
+            return f"tensors of {left.rank} and of {right.rank} dimensions"
+    if isinstance(left, Sequence) and isinstance(right, Sequence):
+        if left.items is None or right.items is None:
+            return None
+        if len(left.items) != len(right.items):
+            return f"{len(left.items)} and {len(right.items)} values"
+        return next(filter(None, map(difference, left.items, right.items)), None)
+    if isinstance(left, Mapping) and isinstance(right, Mapping) and left.exact and right.exact:
+        keys = [{key for key, _ in fact.items} for fact in (left, right)]
+        return None if keys[0] == keys[1] else "dicts with different keys"
+    pair = {type(left), type(right)}
+    items = left if isinstance(left, Sequence) else right
+    if pair == {Tensor, Sequence} and isinstance(items, Sequence) and len(items.items or ()) > 1:
+        return "one tensor and several"
+    return None
+
+
+def cast_in_one(
+    given: list[ast.expr | None], left: Fact, right: Fact, ctx: Context
+) -> str | None:
+    """Say how arms differ when one ends in a cast: the dtype must have been another before."""
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
+        return None
+    arms = [arm_of(arm, ctx) for arm in given if arm is not None]
+    if len(arms) < 2 or arms[0] is None or arms[1] is None:
+        return None
+    casts = [{_cast(value) for value in arm.returned()} for arm in arms if arm is not None]
+    if len(casts[0]) != 1 or len(casts[1]) != 1 or casts[0] == casts[1]:
+        return None
+    (a,), (b,) = casts
+    if (a and b) or "float32" in (a, b):
+        return f"tensors of different dtype ({a} and {b})" if a and b else None
+    fact = right if a else left
+    return f"tensors of different dtype (one casts to {a or b})" if not fact.dtype else None
+
+
+def _cast(value: ast.expr) -> str:
+    """The dtype that an expression's last operation casts to, "" when it doesn't cast."""
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
+        return ""
+    if value.func.attr == "to" and value.args:
+        text = ast.unparse(value.args[0])
+        return text.rpartition(".")[2] if text.startswith("torch.") else ""
+    return _CASTS.get(value.func.attr, "") if not value.args else ""
+
+
+_RESIZING = frozenset({"cat", "concat", "concatenate", "hstack", "vstack", "stack", "dstack"})
+
+
+def grown(node: ast.expr, carry: str) -> str | None:
+    """Return the source of an expression that joins a carry with more, so that its size grows.
+
+    `cat([carry[1:], new])` keeps the size, so only a carry that is joined whole counts.
+    """
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return None
+    if node.func.attr not in _RESIZING or not node.args:
+        return None
+    joined = node.args[0]
+    if not isinstance(joined, (ast.List, ast.Tuple)) or len(joined.elts) < 2:
+        return None
+    whole = any(isinstance(part, ast.Name) and part.id == carry for part in joined.elts)
+    return ast.unparse(node) if whole else None
