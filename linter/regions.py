@@ -256,13 +256,13 @@ def _with_examples(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
     summary = analyzer.summary(examples, {}, {}, 1)
     calls = summary.returns if summary is not None else UNKNOWN
     for entry in _named(analyzer, module, name.value, "example_inputs()", {}):
-        known = _example_params(entry.function, calls)
-        merged = {**dict(entry.params), **known}
+        merged = dict(entry.params)
+        merged.update(_example_params(entry.function, calls, merged))
         yield Entry(entry.function, entry.reason, entry.options, tuple(merged.items()))
 
 
-def _example_params(function: FunctionInfo, calls: Fact) -> Env:
-    """Join the arguments of all example calls by parameter."""
+def _example_params(function: FunctionInfo, calls: Fact, default: Env) -> Env:
+    """Join the arguments of all example calls by parameter; calls may leave some at default."""
     if not isinstance(calls, Sequence):
         return {}
     rows = calls.items if calls.items is not None else (calls.elem,)
@@ -274,16 +274,15 @@ def _example_params(function: FunctionInfo, calls: Fact) -> Env:
         if not isinstance(row, Sequence):
             return {}
         if row.items is None:
-            return {name: row.elem for name in names}
-        for name, fact in zip(names, row.items):
+            return dict.fromkeys(names, row.elem)
+        given = [*row.items, *(default.get(name, UNKNOWN) for name in names[len(row.items) :])]
+        for name, fact in zip(names, given):
             known[name] = join(known[name], fact) if name in known else fact
     return known
 
 
 _QUIET_METHODS = frozenset(
-    "__init__ __repr__ __str__ extra_repr __setstate__ __getstate__ __del__ __init_subclass__ "
-    "__post_init__ reset_parameters init_weights _init_weights __reduce__ __new__ __hash__ "
-    "from_pretrained save_pretrained main".split()
+    ["__init__", "__repr__", "__str__", "extra_repr", "__setstate__", "__getstate__", "__del__", "__init_subclass__", "__post_init__", "reset_parameters", "init_weights", "_init_weights", "__reduce__", "__new__", "__hash__", "from_pretrained", "save_pretrained", "main", "example_inputs"]
 )
 
 

@@ -10,7 +10,7 @@ from .cache import Cache, FileStates, default_cache_dir, dependency_states
 from .conclude import Conclusion, Run
 from .config import Settings
 from .discover import Target
-from .model import Diagnostic
+from .model import AnalysisOptions, Diagnostic
 from .workers import Analysed, EngineFactory, Job, analyse, available_processors, make_engine
 
 
@@ -52,7 +52,7 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
     for target in targets:
         states.know(target.path, target.size, target.mtime_ns)
     folder = request.settings.cache_dir or default_cache_dir() if request.use_cache else ""
-    caches: dict[Settings, Cache] = {}
+    caches: dict[tuple[str, AnalysisOptions], Cache] = {}
     options = {settings: settings.analysis_options() for settings in _distinct(targets)}
     found: dict[str, dict[str, Any]] = {}
     jobs: list[Job] = []
@@ -60,10 +60,10 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
     for target in targets:
         settings = target.settings
         if request.use_cache and target.path not in data:
-            cache = caches.get(settings)
+            place = (settings.root, options[settings])
+            cache = caches.get(place)
             if cache is None:
-                cache = Cache(folder, settings.root, options[settings], states)
-                caches[settings] = cache
+                cache = caches[place] = Cache(folder, *place, states)
             keeper[target.path] = cache
             payload = None if request.regions else cache.get(target.path)
             if payload is not None:
@@ -71,14 +71,15 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
                 continue
         content = data.get(target.path)
         jobs.append(Job(target.path, options[settings], target.size, content))
-    if jobs:
-        processes = request.settings.jobs or available_processors()
+    processes = request.settings.jobs or available_processors()
+    try:
         for done, result in enumerate(analyse(jobs, processes, request.factory), start=1):
             found[result.path] = result.payload
             _keep(keeper.get(result.path), result, states)
             request.progress(done, len(jobs))
-    for cache in caches.values():
-        cache.flush()
+    finally:
+        for cache in caches.values():
+            cache.flush()  # a run that is given up leaves what it has
     return found
 
 

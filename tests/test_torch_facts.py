@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from compile_lint.rules.torch_facts import TorchFacts, known_versions, load
+from compile_lint.rules.torch_facts import TorchFacts, installed_torch, known_versions, load
 
 
 @pytest.fixture(scope="module")
@@ -291,6 +292,24 @@ def test_choice_of_version() -> None:
     assert load("99.0").version == known_versions()[-1]
     with pytest.raises(ValueError, match="not a torch version"):
         load("new")
+
+
+@pytest.mark.parametrize(
+    ("folder", "version"),
+    [
+        ("torch-2.13.0+cpu.dist-info", "2.13.0+cpu"),
+        ("torch-2.11.0.dist-info", "2.11.0"),
+        ("torch-2.14.0a0+git1-py3.12.egg-info", "2.14.0a0+git1"),
+        ("torch-geometric-2.5.dist-info", None),
+        ("torchvision-0.20.dist-info", None),
+    ],
+)
+def test_installed_torch_reads_folder_names(
+    folder: str, version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / folder).mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "gone"), str(tmp_path)])
+    assert installed_torch() == version
 
 
 def test_versions_differ_where_torch_did() -> None:

@@ -120,9 +120,8 @@ def _cond(frame: Frame, node: ast.AST, args: list[Fact], kwargs: dict[str, Fact]
     names = ("pred", "true_fn", "false_fn", "operands")
     named = dict(zip(names, args)) | kwargs
     operands = _operands(named.get("operands", Sequence("tuple", ())))
-    arms = [
-        _run(frame, node, named[arm], operands, {}) for arm in ("true_fn", "false_fn") if arm in named
-    ]
+    given = [named[arm] for arm in ("true_fn", "false_fn") if arm in named]
+    arms = [_run(frame, node, arm, operands, {}) for arm in given]
     return join(arms[0], arms[1]) if len(arms) == 2 else UNKNOWN
 
 

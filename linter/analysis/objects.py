@@ -37,6 +37,9 @@ _TENSOR_CLASSES = {
 # NumPy functions that make a whole array out of plain numbers.
 _FROM_SCALARS = frozenset("arange linspace logspace geomspace zeros ones full empty eye identity "
                           "indices tri hanning hamming blackman bartlett kaiser".split())
+GRAD_MODES = frozenset(
+    {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
+)
 CONTAINERS = ("ModuleList", "Sequential", "ModuleDict", "ParameterList", "ParameterDict")
 
 
@@ -70,7 +73,9 @@ def construct(
         given = tuple(sorted(kwargs.items()))
         return Instance(frame.analyzer.torch.canonical(name), attrs=given,
                         origin=at(frame, node, None))
-    if last[:1].isupper() and frame.analyzer.torch.function(name) in (None, "any"):
+    if name in GRAD_MODES or (
+        last[:1].isupper() and frame.analyzer.torch.function(name) in (None, "any")
+    ):
         return Instance(name, origin=at(frame, node, None))
     return None
 

@@ -230,6 +230,8 @@ def _with(frame: Frame, stmt: ast.With | ast.AsyncWith) -> None:
             entered = call_method_named(frame, item.context_expr, manager, "__enter__")
         elif isinstance(manager, Sequence) and manager.kind == "generator":
             entered = manager.elem
+        elif isinstance(manager, Instance) and manager.cls == "contextlib.ExitStack":
+            entered = manager
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, entered)
     execute(frame, stmt.body)

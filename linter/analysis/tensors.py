@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...rules.base.facts import (
     NONE,
@@ -23,7 +24,7 @@ from ...rules.base.facts import (
     options,
 )
 from .frame import Frame
-from .operators import wider
+from .operators import dtype_of, wider
 
 # Reads of tensor data into Python, by the last part of the name, and the type they give.
 READS = {
@@ -57,6 +58,10 @@ BOOL = frozenset(
 _INT = frozenset("argmax argmin argsort nonzero argwhere bincount long int count_nonzero".split())
 _FLOAT = frozenset("float half double bfloat16 mean std var norm softmax log_softmax rand randn "
                    "sigmoid exp log sqrt rsqrt sin cos tanh linspace rand_like randn_like".split())
+# Of bools, these make ints.
+_COUNTS = frozenset("sum nansum prod cumsum cumprod".split())
+_INDEXED = frozenset("max min sort topk median nanmedian kthvalue mode cummax cummin unique "
+                     "unique_consecutive".split())
 REDUCE = frozenset(
     "sum mean any all max min prod norm std var amax amin argmax argmin median logsumexp "
     "count_nonzero nansum nanmean dist dot trace det logdet vdot numel".split()
@@ -134,13 +139,21 @@ def _result(
             if option == "tensor":
                 alternatives.append(one)
             elif option.startswith("tensors:"):
-                alternatives.append(Sequence("tuple", (one,) * int(option[8:])))
+                alternatives.append(_several(last.rstrip("_"), one, int(option[8:])))
             elif option == "tensors":
                 alternatives.append(Sequence("tuple", None, one))
             else:
                 alternatives.append(simple(option))
         return join_all(alternatives)
     return simple(first)
+
+
+def _several(stem: str, one: Tensor, count: int) -> Sequence:
+    """Return a tuple of tensors; of values with their indices, the indices are ints."""
+    if stem in _INDEXED:
+        kind = "named:values,indices" if count == 2 and not stem.startswith("unique") else "tuple"
+        return Sequence(kind, (one, *(replace(one, dtype="int"),) * (count - 1)))
+    return Sequence("tuple", (one,) * count)
 
 
 def simple(kind: str) -> Fact:
@@ -218,6 +231,8 @@ def _dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str
         known = named_dtype(value)
         if known:
             return known
+    if stem in ("tensor", "as_tensor", "full", "full_like") and values and not inputs:
+        return _literal_dtype(values[1] if stem.startswith("full") and len(values) > 1 else values[0])
     if stem in BOOL:
         return "bool"
     if stem in _INT:
@@ -229,12 +244,29 @@ def _dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str
         for v in values
     ):
         return "int"
+    if stem == "where":  # indices, or what is chosen between
+        chosen = [dtype_of(value) for value in values[1:]]
+        return "int" if not chosen else wider(*chosen) if len(chosen) == 2 else ""
+    if stem in _COUNTS and inputs and inputs[0].dtype in ("bool", "int"):
+        return "int"
     if not inputs:
         return "float" if stem in ("zeros", "ones", "empty", "eye") else ""
     dtype = inputs[0].dtype
     for other in inputs[1:]:
         dtype = wider(dtype, other.dtype)
     return dtype if stem not in ("to", "type", "view") else ("" if len(values) > 1 else dtype)
+
+
+def _literal_dtype(fact: Fact) -> str:
+    """The dtype kind that torch.tensor() infers from Python numbers, "" where unknown."""
+    while isinstance(fact, Sequence):
+        fact = fact.element()
+    kinds = {getattr(option, "kind", "") for option in options(fact)}
+    if kinds <= {"bool"}:
+        return "bool"
+    if kinds <= {"bool", "int"}:
+        return "int"
+    return "float" if kinds <= {"bool", "int", "float"} else ""
 
 
 def named_dtype(fact: Fact) -> str:

@@ -75,8 +75,8 @@ class ClassInfo:
     module: ModuleInfo
     node: ast.ClassDef
     qualname: str
-    methods: dict[str, FunctionInfo] = field(default_factory=dict)
-    attributes: dict[str, Assigned] = field(default_factory=dict)
+    methods: dict[str, FunctionInfo] = field(default_factory=dict, repr=False)
+    attributes: dict[str, Assigned] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -93,14 +93,14 @@ class ModuleInfo:
 
     name: str
     path: str
-    tree: ast.Module
-    text: str
+    tree: ast.Module = field(repr=False)
+    text: str = field(repr=False)
     package: bool
     root: str
-    bindings: dict[str, Binding] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
-    functions: list[FunctionInfo] = field(default_factory=list)
-    classes: list[ClassInfo] = field(default_factory=list)
+    bindings: dict[str, Binding] = field(default_factory=dict, repr=False)
+    stars: list[str] = field(default_factory=list, repr=False)
+    functions: list[FunctionInfo] = field(default_factory=list, repr=False)
+    classes: list[ClassInfo] = field(default_factory=list, repr=False)
     _lines: list[str] | None = field(default=None, repr=False)
 
     def line(self, number: int) -> str:

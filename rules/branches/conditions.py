@@ -18,6 +18,7 @@ from ..base import (
     Tensor,
     options,
 )
+from ..base.reading import data_in, modes_of, shown
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -38,31 +39,6 @@ class Read:
     def of_size(self) -> bool:
         """Whether what is read is a data-dependent size, not a value."""
         return isinstance(self.fact, FromTensor) and self.fact.how == "size"
-
-
-def modes_of(fact: Fact) -> tuple[Mode, ...]:
-    """Return the modes in which testing the value breaks.
-
-    A Python value that was read out of a tensor (`.item()`, a data-dependent size) broke the
-    graph where it was read by default, and only fullgraph carries it on, as a symbol, to the test.
-    What a breaking call gave is an ordinary value by the time it is tested.
-    """
-    if isinstance(fact, FromTensor):
-        return {"item": (Mode.FULLGRAPH,), "size": (Mode.FULLGRAPH,), "call": ()}.get(
-            fact.how, BOTH
-        )
-    return BOTH
-
-
-def data_in(fact: Fact) -> Fact | None:
-    """Return the alternative that depends on tensor data, tensors first, None without one."""
-    found = None
-    for option in options(fact):
-        if isinstance(option, Tensor) or (isinstance(option, Array) and not option.constant):
-            return option
-        if isinstance(option, FromTensor) and found is None:
-            found = option
-    return found
 
 
 def reads(test: ast.expr, ctx: Context) -> Iterator[Read]:
@@ -150,12 +126,6 @@ def of_size(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
     found = first(list(reads(test, ctx)))
     if found is not None and found.of_size:
         yield sighting(found, what)
-
-
-def shown(node: ast.AST, limit: int = 60) -> str:
-    """Return the node as source on one line, shortened for messages."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def raises(body: list[ast.stmt]) -> bool:

@@ -18,7 +18,7 @@ from ..base import (
     Unknown,
     options,
 )
-from .conditions import shown
+from ..base.reading import shown
 from .holding import tensor_inside
 
 ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)

@@ -44,7 +44,7 @@ class SizeTest(Rule):
 import torch
 
 def f(x: torch.Tensor):
-    hits = torch.nonzero(x > 1)  # error: CL420
+    hits = torch.nonzero(x > 1)  # error: CL406
     if hits.numel() == 0:  # error: CL114
         return x
     return x * 2

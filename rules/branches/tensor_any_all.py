@@ -19,7 +19,7 @@ from ..base import (
     Tensor,
     options,
 )
-from .conditions import data_in, modes_of, shown
+from ..base.reading import data_in, modes_of, shown
 
 
 class TensorAnyAll(Rule):

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import BOTH, Context, Example, Rule, Sighting
-from .conditions import reads, shown
+from ..base.reading import data_in, modes_of, shown
+from .conditions import reads
 
 
 class TensorAssert(Rule):
@@ -15,7 +16,7 @@ class TensorAssert(Rule):
     ## What it does
     Flags asserts on tensor data whose message isn't a plain string, or whose condition is more
     than one test: `assert ok.all(), f"bad {name}"`, `assert not bad.any()`, `assert 0 < x.min()
-    < 1`, `assert a.all() and b.all()`.
+    < 1`, `assert a.all() and b.all()`. `torch._assert` of a tensor breaks in any form.
 
     ## Why it matters
     torch.compile turns `assert t` and `assert t, "constant"` into a check on the device, inside
@@ -37,8 +38,8 @@ class TensorAssert(Rule):
     code = "CL111"
     name = "tensor-assert"
     summary = "assert on a tensor that can't be captured"
-    nodes = (ast.Assert,)
-    graph_breaks = ("GB0170",)
+    nodes = (ast.Assert, ast.Call)
+    graph_breaks = ("GB0170", "GB0033")
     examples = (
         Example(
             bad='''
@@ -95,6 +96,9 @@ def f(x: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the assert isn't one test with a constant message."""
+        if isinstance(node, ast.Call):
+            yield from _function(node, ctx)
+            return
         assert isinstance(node, ast.Assert)
         found = list(reads(node.test, ctx))
         if not found:
@@ -116,10 +120,22 @@ def f(x: torch.Tensor):
         )
 
 
+def _function(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
+    """`torch._assert(t, message)` asks for the value, unlike `torch._assert_async`."""
+    condition = ctx.argument(node, 0, "condition")
+    if ctx.callee(node).name == "torch._assert" and condition is not None:
+        fact = data_in(ctx.fact(condition))
+        if fact is not None and modes_of(fact) == BOTH:
+            text = f"`torch._assert` asks for `{shown(condition)}`, tensor data: `_assert_async`"
+            yield Sighting(node, f"{text} keeps it in the graph", fact)
+
+
 def _constant(message: ast.expr | None) -> bool:
     """Say whether Dynamo takes the message: none, or a string known when compiling the source."""
-    if message is None or isinstance(message, ast.Constant):
+    if message is None:
         return True
+    if isinstance(message, ast.Constant):
+        return isinstance(message.value, str)
     return isinstance(message, ast.JoinedStr) and all(
         isinstance(part, ast.Constant) for part in message.values
     )

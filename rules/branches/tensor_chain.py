@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
-from .conditions import Read, data_in, first, is_tested, modes_of, shown, sighting
+from ..base.reading import data_in, modes_of, shown
+from .conditions import Read, first, is_tested, sighting
 
 
 class TensorChain(Rule):

@@ -18,7 +18,8 @@ from ..base import (
     Tensor,
     options,
 )
-from .conditions import COMPREHENSIONS, Read, data_in, modes_of, of_value, shown, sighting
+from ..base.reading import data_in, modes_of, shown
+from .conditions import COMPREHENSIONS, Read, of_value, sighting
 
 
 class TensorFilter(Rule):

@@ -15,7 +15,8 @@ from ..base import (
     Sighting,
     options,
 )
-from .conditions import Read, data_in, modes_of, of_size, of_value, shown, sighting
+from ..base.reading import data_in, modes_of, shown
+from .conditions import Read, of_size, of_value, sighting
 
 
 class TensorMatch(Rule):

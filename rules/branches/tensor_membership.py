@@ -19,7 +19,8 @@ from ..base import (
     Tensor,
     options,
 )
-from .conditions import data_in, is_membership, is_tested, modes_of, shown
+from ..base.reading import data_in, modes_of, shown
+from .conditions import is_membership, is_tested
 
 
 class TensorMembership(Rule):
@@ -135,6 +136,9 @@ def _search(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         return
     if not isinstance(callee.receiver, Sequence):
         return
+    items = callee.receiver.items
+    if items and items[0] is ctx.fact(node.args[0]):
+        return  # the very object at the head of the list: found by identity
     wanted = data_in(ctx.fact(node.args[0]))
     held = data_in(callee.receiver.element())
     fact = next((f for f in (held, wanted) if isinstance(f, (Tensor, Array))), held or wanted)

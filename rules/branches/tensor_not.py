@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
+from ..base.reading import shown
 from .conditions import first, is_tested, reads, sighting
 
 
@@ -14,7 +15,7 @@ class TensorNot(Rule):
 
     ## What it does
     Flags `not t` where `t` is a tensor or was read from one and the result is stored, passed or
-    returned. `if not t` is reported as a tensor `if`.
+    returned, and `operator.not_(t)`. `if not t` is reported as a tensor `if`.
 
     ## Why it matters
     `not` has to give a Python bool, so it reads the tensor: by default the graph breaks, and with
@@ -34,8 +35,8 @@ class TensorNot(Rule):
     code = "CL105"
     name = "tensor-not"
     summary = "`not` of a tensor"
-    nodes = (ast.UnaryOp,)
-    graph_breaks = ("GB0033",)
+    nodes = (ast.UnaryOp, ast.Call)
+    graph_breaks = ("GB0033", "GB0059")
     examples = (
         Example(
             bad='''
@@ -57,6 +58,12 @@ def f(x: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the operand reads tensor data and nothing around tests it."""
+        if isinstance(node, ast.Call):
+            if ctx.callee(node).name in ("operator.not_", "operator.truth") and node.args:
+                read = first(list(reads(node.args[0], ctx)))
+                if read is not None:
+                    yield sighting(read, f"`{shown(node.func)}`")
+            return
         assert isinstance(node, ast.UnaryOp)
         if isinstance(node.op, ast.Not) and not is_tested(node, ctx):
             read = first(list(reads(node.operand, ctx)))

@@ -18,7 +18,7 @@ from ..base import (
     Sighting,
     options,
 )
-from .conditions import data_in, modes_of, shown
+from ..base.reading import data_in, modes_of, shown
 from .holding import element_of, tensor_inside
 
 

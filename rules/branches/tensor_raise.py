@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import BOTH, Context, Example, Rule, Sighting
-from .conditions import first, raises, reads, shown
+from ..base.reading import shown
+from .conditions import first, raises, reads
 
 
 class TensorRaise(Rule):

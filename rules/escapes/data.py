@@ -22,12 +22,6 @@ METHOD = "torch.Tensor."
 ARRAY_METHOD = "numpy.ndarray."
 
 
-def shown(node: ast.AST, limit: int = 60) -> str:
-    """Return the node's source on one line, shortened."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def held(fact: Fact) -> Tensor | Array | None:
     """Return the tensor or array among a fact's alternatives, None when there is none.
 
@@ -47,23 +41,21 @@ def read_number(fact: Fact) -> FromTensor | None:
     return None
 
 
-def derived(fact: Fact) -> Tensor | Array | FromTensor | None:
+def derived(fact: Fact) -> Tensor | Array | None:
     """Return the alternative whose value the graph computes, one element to all appearances.
 
     Inputs, buffers and parameters are left out: of those that hold one int, Dynamo knows how to
-    make a symbol. Random ints of Python count: Dynamo wraps them in tensors.
+    make a symbol.
     """
     for option in options(fact):
         if isinstance(option, Tensor) and option.role == "" and option.rank in (0, None):
             return option
         if isinstance(option, Array) and not option.constant and option.rank in (0, None):
             return option
-        if isinstance(option, FromTensor) and option.how == "random" and option.kind == "int":
-            return option
     return None
 
 
-def derived_in(fact: Fact) -> Tensor | Array | FromTensor | None:
+def derived_in(fact: Fact) -> Tensor | Array | None:
     """Return a `derived` value, also one that is an element of a tuple or list."""
     for option in options(fact):
         if isinstance(option, Sequence):

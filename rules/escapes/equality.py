@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
-from .data import certainty, operator_call, shown
+from ..base.reading import shown
+from .data import certainty, operator_call
 
 _NAMES = frozenset({"equal", "allclose", "is_nonzero"})
 

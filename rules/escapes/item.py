@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting, Unknown
-from .data import ARRAY_METHOD, METHOD, certainty, held, shown
+from ..base.reading import shown
+from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
 class TensorItem(Rule):

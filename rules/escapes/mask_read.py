@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
-from .data import shown
+from ..base.reading import shown
 from .masks import mask_in
 
 

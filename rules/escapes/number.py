@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import BOTH, DEFAULT_ONLY, Context, Example, Fact, Rule, Sequence, Sighting, options
-from .data import METHOD, extern, held, shown
+from ..base.reading import shown
+from .data import METHOD, extern, held
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
 _DUNDERS = {

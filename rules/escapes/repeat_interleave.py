@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
-from .data import certainty, held, is_method, operator_call, shown
+from ..base.reading import shown
+from .data import certainty, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
 

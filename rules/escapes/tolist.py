@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import BOTH, DEFAULT_ONLY, Context, Example, Rule, Sighting, Tensor, Unknown
-from .data import ARRAY_METHOD, METHOD, certainty, held, shown
+from ..base.reading import shown
+from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
 class TensorTolist(Rule):
@@ -42,16 +43,18 @@ class TensorTolist(Rule):
             bad='''
 import torch
 
-def f(x: torch.Tensor, order: torch.Tensor):
-    return torch.stack([x[i] for i in order.tolist()])  # error: CL403
+def f(x: torch.Tensor, lengths: torch.Tensor):
+    first = torch.split(x, lengths.tolist())[0]  # error: CL403
+    return first.sum(0)
 ''',
             good='''
 import torch
 
-def f(x: torch.Tensor, order: torch.Tensor):
-    return x[order]
+def f(x: torch.Tensor, lengths: torch.Tensor):
+    inside = torch.arange(x.shape[0]) < lengths[0]
+    return (x * inside[:, None]).sum(0)
 ''',
-            inputs="[(torch.randn(3, 4), torch.tensor([2, 0, 1]))]",
+            inputs="[(torch.randn(3, 4), torch.tensor([2, 1]))]",
         ),
         Example(
             bad='''

@@ -41,37 +41,37 @@ class CondArmsDiffer(Rule):
     graph_breaks = ("GB4315", "GB0313", "GB0314", "GB0350")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     return torch.cond(x.max() > 1, lambda v: v.round().int(), lambda v: v * 4, (x,))  # error: CL707
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.cond(x.max() > 1, lambda v: v.round(), lambda v: v * 4, (x,))
-''',
+""",
             inputs="[(torch.tensor([0.1, 0.2]),), (torch.tensor([3.0, 0.2]),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     return torch.cond(x.any(), lambda v: v.sum(), lambda v: 0.0, (x,))  # error: CL707
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.cond(x.any(), lambda v: v.sum(), lambda v: torch.zeros(()), (x,))
-''',
+""",
             note="A Python float is not a tensor.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -82,8 +82,8 @@ def f(x):
         return v + 1, v + 2, v + 3
 
     return torch.cond(x.any(), both, one, (x,))[0]  # error: CL707
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
@@ -94,7 +94,7 @@ def f(x):
         return v - 1, v - 2
 
     return torch.cond(x.any(), both, one, (x,))[0]
-''',
+""",
         ),
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Sighting
-from .arms import Arm, arms, operator, parts
+from ..base import Context, Example, Rule, Sighting
+from .arms import arms, operator
+from .results import shared
 from .writes import writes
 
 
@@ -41,22 +42,22 @@ class OperatorAlias(Rule):
     graph_breaks = ("GB0040",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     return torch.cond(x.sum() > 0, lambda v: v, lambda v: -v, (x,))  # error: CL706
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.cond(x.sum() > 0, lambda v: v.clone(), lambda v: -v, (x,))
-''',
+""",
             inputs="[(torch.ones(3),), (-torch.ones(3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -70,8 +71,8 @@ class Skip(nn.Module):
         return torch.cond(x.mean() > 0, self.layer, self.skip, (x,))  # error: CL706
 
 f = Skip()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -84,11 +85,11 @@ class Skip(nn.Module):
         return torch.cond(x.mean() > 0, self.layer, lambda v: v.clone(), (x,))
 
 f = Skip()
-''',
+""",
             note="`nn.Identity` returns the very tensor it is given.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._higher_order_ops.scan import scan
 
@@ -98,8 +99,8 @@ def f(x):
         return total, total
 
     return scan(step, torch.zeros(3), x)[1]  # error: CL706
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._higher_order_ops.scan import scan
 
@@ -109,7 +110,7 @@ def f(x):
         return total, total.clone()
 
     return scan(step, torch.zeros(3), x)[1]
-''',
+""",
             inputs="[(torch.ones(4, 3),)]",
             note="A running sum that is carry and output at once.",
         ),
@@ -125,7 +126,7 @@ def f(x):
             if getattr(ctx.fact(given), "cls", "") == "torch.nn.Identity":
                 yield Sighting(node, f"arm `{ast.unparse(given)}` of `cond` returns its operand")
         for arm in arms(node, ctx):
-            found = _shared(arm, ctx)
+            found = shared(arm, ctx)
             if found is not None and not any(w.inplace for w in writes(arm, ctx)):
                 what, certainty = found
                 yield Sighting(
@@ -138,19 +139,3 @@ def f(x):
 
 def _role(kind: str) -> str:
     return "arm" if kind == "cond" else "function"
-
-
-def _shared(arm: Arm, ctx: Context) -> tuple[str, Certainty | None] | None:
-    for value in arm.returned():
-        names: set[str] = set()
-        for part in parts(value):
-            alias = arm.alias(part, ctx)
-            if alias is not None:
-                text = ast.unparse(part)
-                what = f"`{text}`" if text == alias.root else f"`{text}`, a view of `{alias.root}`"
-                return what, None if alias.sure else Certainty.LIKELY
-            if isinstance(part, ast.Name) and part.id in names:
-                return f"`{part.id}` twice", None
-            if isinstance(part, ast.Name):
-                names.add(part.id)
-    return None

@@ -42,7 +42,7 @@ class OperatorSideEffect(Rule):
     graph_breaks = ("GB0041", "GB0067", "GB4413")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -51,8 +51,8 @@ def f(x):
         return v.sum()
 
     return torch.cond(x.mean() > 0, scale, lambda v: v.sum(), (x,))  # error: CL708
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
@@ -62,11 +62,11 @@ def f(x):
         return w.sum()
 
     return torch.cond(x.mean() > 0, scale, lambda v: v.sum(), (x,))
-''',
+""",
             note="An operand written in place; a copy of it may be.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -77,8 +77,8 @@ def f(x):
         return v + 1
 
     return torch.cond(x.mean() > 0, grow, lambda v: v - 1, (x,))
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
@@ -87,7 +87,7 @@ def f(x):
         return torch.stack(seen).sum(0)
 
     return torch.cond(x.mean() > 0, grow, lambda v: v - 1, (x,))
-''',
+""",
             note="A list of the enclosing function.",
         ),
     )

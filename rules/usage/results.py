@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import ast
 
-from ..base import Const, Context, Fact, Mapping, Sequence, Static, Tensor
-from .arms import arm_of
+from ..base import Certainty, Const, Context, Fact, Mapping, Sequence, Static, Tensor
+from .arms import Arm, arm_of, parts
 
-_CASTS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "int": "int32",
-          "long": "int64", "bool": "bool", "float": "float32", "short": "int16", "byte": "uint8"}
+_CASTS = {
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+    "bool": "bool",
+    "float": "float32",
+    "short": "int16",
+    "byte": "uint8",
+}
 
 
 def difference(left: Fact, right: Fact) -> str | None:
@@ -37,9 +46,7 @@ def difference(left: Fact, right: Fact) -> str | None:
     return None
 
 
-def cast_in_one(
-    given: list[ast.expr | None], left: Fact, right: Fact, ctx: Context
-) -> str | None:
+def cast_in_one(given: list[ast.expr | None], left: Fact, right: Fact, ctx: Context) -> str | None:
     """Say how arms differ when one ends in a cast: the dtype must have been another before."""
     if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
         return None
@@ -83,3 +90,20 @@ def grown(node: ast.expr, carry: str) -> str | None:
         return None
     whole = any(isinstance(part, ast.Name) and part.id == carry for part in joined.elts)
     return ast.unparse(node) if whole else None
+
+
+def shared(arm: Arm, ctx: Context) -> tuple[str, Certainty | None] | None:
+    """Say what a function returns that shares memory with an operand or another result."""
+    for value in arm.returned():
+        names: set[str] = set()
+        for part in parts(value):
+            alias = arm.alias(part, ctx)
+            if alias is not None:
+                text = ast.unparse(part)
+                what = f"`{text}`" if text == alias.root else f"`{text}`, a view of `{alias.root}`"
+                return what, None if alias.sure else Certainty.LIKELY
+            if isinstance(part, ast.Name) and part.id in names:
+                return f"`{part.id}` twice", None
+            if isinstance(part, ast.Name):
+                names.add(part.id)
+    return None

@@ -40,24 +40,24 @@ class ScanStep(Rule):
     graph_breaks = ("GB0343",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._higher_order_ops.scan import scan
 
 def f(x):
     return scan(lambda total, row: total + row, torch.zeros(3), x)[1]  # error: CL711
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._higher_order_ops.scan import scan
 
 def f(x):
     return scan(lambda total, row: (total + row, total * 2), torch.zeros(3), x)[1]
-''',
+""",
             inputs="[(torch.ones(4, 3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._higher_order_ops.scan import scan
 
@@ -66,8 +66,8 @@ def f(x: torch.Tensor):
         return (count + row).float(), row * 2
 
     return scan(step, torch.zeros(3, dtype=torch.int64), x)[1]  # error: CL711
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._higher_order_ops.scan import scan
 
@@ -76,7 +76,7 @@ def f(x: torch.Tensor):
         return (count + row).float(), row * 2
 
     return scan(step, torch.zeros(3, dtype=torch.float32), x)[1]
-''',
+""",
             inputs="[(torch.ones(4, 3),)]",
             note="The sum of an integer carry and a float row is a float.",
         ),

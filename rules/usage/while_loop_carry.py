@@ -44,7 +44,7 @@ class WhileLoopCarry(Rule):
     graph_breaks = ("GB0040",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
@@ -56,8 +56,8 @@ def f(x, w):
         return i + 1, x @ w, w
 
     return while_loop(more, body, (torch.tensor(0), x, w))[1]  # error: CL709
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
@@ -69,11 +69,11 @@ def f(x, w):
         return i + 1, x @ w
 
     return while_loop(more, body, (torch.tensor(0), x))[1]
-''',
+""",
             inputs="[(torch.randn(3, 3), torch.randn(3, 3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x, n):
@@ -81,8 +81,8 @@ def f(x, n):
         return i + 1, torch.cat([out, out[-1:] * 2])
 
     return torch.while_loop(lambda i, out: i < n, body, (torch.tensor(0), x))  # error: CL709
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, n):
@@ -94,7 +94,7 @@ def f(x, n):
         return i + 1, torch.where(at, out.roll(1) * 2, out)
 
     return torch.while_loop(lambda i, out: i < n, body, (torch.tensor(0), out))
-''',
+""",
             inputs="[(torch.ones(1), torch.tensor(3))]",
             note="A result that grows needs a buffer of its final size.",
         ),

@@ -39,22 +39,22 @@ class WhileLoopPredicate(Rule):
     graph_breaks = ("GB0308", "GB0339")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
-    return torch.while_loop(lambda r: r.round().sum(), lambda r: (r * 0.5,), (x,))  # error: CL710
-''',
-            good='''
+    return torch.while_loop(lambda r: r.abs().mean(), lambda r: (r * 0.5,), (x,))  # error: CL710
+""",
+            good="""
 import torch
 
 def f(x):
-    return torch.while_loop(lambda r: r.round().sum() > 0, lambda r: (r * 0.5,), (x,))
-''',
+    return torch.while_loop(lambda r: r.abs().mean() > 0.1, lambda r: (r * 0.5,), (x,))
+""",
             inputs="[(torch.ones(3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -62,8 +62,8 @@ def f(x):
         return i + 1, r * 0.5
 
     return torch.while_loop(lambda i, r: True, body, (torch.tensor(0), x))  # error: CL710
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
@@ -71,7 +71,7 @@ def f(x):
         return i + 1, r * 0.5
 
     return torch.while_loop(lambda i, r: i < 9, body, (torch.tensor(0), x))
-''',
+""",
         ),
     )
 

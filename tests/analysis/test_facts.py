@@ -186,7 +186,7 @@ PROGRAMS = {
             reveal(b)  # 1
             reveal(rest)  # list(Tensor[?,?], 2)
             values, indices = x.max(dim=0)
-            reveal(indices)  # Tensor[?,?]
+            reveal(indices)  # Tensor[int,?]
             for i, (u, v) in enumerate(zip(parts, out)):
                 reveal(v)  # Tensor[?,?]
             reveal([p for p in out if p is not None])  # list[Tensor[?,?]]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-WORKER = Path(__file__).with_name("worker.py")
+ROOT = Path(__file__).resolve().parents[2]
 MODES = ("default", "fullgraph")
 
 
@@ -98,7 +98,7 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """``captured``, ``both``, ``default``, ``fullgraph`` (the modes that break) or ``crash``."""
+        """``captured``, ``crash``, or which modes break: ``both``, ``default``, ``fullgraph``."""
         if self.crash:
             return "crash"
         bad = [m for m in MODES if not self.modes[m].captured]
@@ -122,13 +122,15 @@ def _outcome(raw: dict[str, Any]) -> Outcome:
 def measure(snippets: Iterable[Snippet]) -> Iterator[Measured]:
     """Yield a verdict for each snippet, in order. Raises RuntimeError if the worker can't start."""
     worker = subprocess.Popen(
-        [sys.executable, str(WORKER)],
+        [sys.executable, "-m", "tests.dynamo.worker"],
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
     )
-    assert worker.stdin is not None and worker.stdout is not None
+    assert worker.stdin is not None
+    assert worker.stdout is not None
     try:
         for snippet in snippets:
             request = {

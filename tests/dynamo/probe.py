@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,18 +44,26 @@ def snippet(family: str, probe: dict[str, Any]) -> Snippet:
     )
 
 
+def steady(text: str) -> str:
+    """Without addresses, object ids and file names that differ from run to run."""
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x0", text)
+    return re.sub(r"\b\d{12,}\b", "0", re.sub(r"snippet_\d+_\d+", "snippet", text))
+
+
 def facts(out: Outcome) -> dict[str, Any]:
     """What is stored of one mode, leaving out what is empty."""
     stored = {
         "lines": [n - 1 for n in out.lines],
         "ids": out.gb_ids,
-        "types": [f"{b.type} ({b.context})"[:140] if b.context else b.type for b in out.breaks],
+        "types": [
+            steady(f"{b.type} ({b.context})" if b.context else b.type)[:140] for b in out.breaks
+        ],
         "how": sorted({b.how for b in out.breaks}),
         "graphs": out.graphs,
         "ops": out.ops,
-        "recompiles": list(out.recompiles),
-        "skips": list(out.skips),
-        "error": out.error,
+        "recompiles": [steady(reason) for reason in out.recompiles],
+        "skips": [steady(reason) for reason in out.skips],
+        "error": steady(out.error) if out.error else None,
         "differs": not out.matches,
     }
     return {k: v for k, v in stored.items() if v or k == "graphs"}
@@ -67,9 +76,9 @@ def measured_probe(probe: dict[str, Any], found: Measured) -> dict[str, Any]:
         new["crash"] = found.crash
         return new
     if found.eager_error:
-        new["eager_error"] = found.eager_error
+        new["eager_error"] = steady(found.eager_error)
     if found.aot:
-        new["aot"] = found.aot
+        new["aot"] = steady(found.aot)
     for mode, out in found.modes.items():
         new[mode] = facts(out)
     return new
@@ -102,16 +111,19 @@ def line_of(family: str, probe: dict[str, Any]) -> str:
             notes.append(f"{mode[0]}:DIFFERS-FROM-EAGER")
     default = probe.get("default", {})
     if default.get("recompiles"):
-        last = default["recompiles"][-1]
-        notes.append(f"{default['graphs']} graphs, {len(default['recompiles'])} recompiles ({last})")
+        again = default["recompiles"]
+        notes.append(f"{default['graphs']} graphs, {len(again)} recompiles ({again[-1]})")
     elif probe["inputs"].startswith("["):
         notes.append(f"{default.get('graphs')} graphs, no recompile")
     if probe.get("crash") or probe.get("eager_error"):
-        notes.append(f"{'crash' if probe.get('crash') else 'eager'}: "
-                     f"{probe.get('crash') or probe.get('eager_error')}"[:90])
+        notes.append(
+            f"{'crash' if probe.get('crash') else 'eager'}: "
+            f"{probe.get('crash') or probe.get('eager_error')}"[:90]
+        )
     if isinstance(probe.get("aot"), str) and probe["aot"] != "ok":
         notes.append(f"aot_eager: {probe['aot']}"[:120])
-    return f"- `{family}/{probe['id']}` {code}{inputs}" + (f"  → {' · '.join(notes)}" if notes else "")
+    row = f"- `{family}/{probe['id']}` {code}{inputs}"
+    return f"{row}  → {' · '.join(notes)}" if notes else row
 
 
 def digest(families: list[Path]) -> str:
@@ -122,8 +134,10 @@ def digest(families: list[Path]) -> str:
             in_turn = probe["inputs"].startswith("[") and probe.get("verdict") == "captured"
             group = "recompiles" if in_turn else probe.get("verdict", "crash")
             rows.setdefault(group, []).append(line_of(family.stem, probe))
-    out = [f"# {sum(map(len, rows.values()))} probes of Dynamo",
-           "\nEach row: probe, code, «inputs», → mode:ids@lines (lines of the code shown)."]
+    out = [
+        f"# {sum(map(len, rows.values()))} probes of Dynamo",
+        "\nEach row: probe, code, «inputs», → mode:ids@lines (lines of the code shown).",
+    ]
     for group, title in {**GROUPS, "recompiles": "captured, calls in turn: recompilations"}.items():
         out.append(f"\n## {title} ({len(rows.get(group, []))})\n")
         out += rows.get(group, [])
@@ -144,7 +158,8 @@ def main() -> int:
             rows.append(json.dumps(new, ensure_ascii=False))
             if old.get("verdict") != new["verdict"]:
                 changed += 1
-                print(f"{family.stem}/{new['id']}: {old.get('verdict')} → {new['verdict']}", flush=True)
+                was = old.get("verdict")
+                print(f"{family.stem}/{new['id']}: {was} → {new['verdict']}", flush=True)
         if not args.check:
             family.write_text("\n".join(rows) + "\n", encoding="utf-8")
     print(f"{changed} verdicts changed")

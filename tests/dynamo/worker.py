@@ -11,10 +11,8 @@ Reply:    {"eager", "modes": {mode: {...}}, "aot", "torch"} or {"crash": why}
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -24,112 +22,25 @@ from pathlib import Path
 from typing import Any
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
-sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != Path(__file__).resolve().parent]
 
-import random  # noqa: E402
+import random
 
-import numpy  # noqa: E402
-import torch  # noqa: E402
-import torch._dynamo as dynamo  # noqa: E402
-import torch._dynamo.convert_frame as convert_frame  # noqa: E402
-import torch._dynamo.exc as dynamo_exc  # noqa: E402
-import torch._dynamo.symbolic_convert as symbolic_convert  # noqa: E402
-from torch.utils._pytree import tree_flatten  # noqa: E402
+import numpy
+import torch
+import torch._dynamo as dynamo
+from torch.utils._pytree import tree_flatten
+
+from .recorder import Recorder
 
 RECYCLE = 60
 MODES = ("default", "fullgraph")
-GLUE = "*** While handling this graph break, another graph break occurred: ***"
-KEPT_CONFIG = ("capture_scalar_outputs", "recompile_limit", "assume_static_by_default",
-               "capture_dynamic_output_shape_ops", "suppress_errors")
-
-
-class Recorder:
-    """Collects every graph break, every hard error and every recompilation Dynamo reports.
-
-    Dynamo's counters are not enough: they never count a data-dependent jump, nor what resumed
-    frames do, so this hooks ``log_graph_break`` and ``_compile`` themselves.
-    """
-
-    def __init__(self) -> None:
-        self.path = ""
-        self.breaks: list[dict[str, Any]] = []
-        self.recompiles: list[str] = []
-        self.skips: list[str] = []
-
-    def start(self, path: str) -> None:
-        self.path, self.breaks, self.recompiles, self.skips = path, [], [], []
-
-    def line_of(self, exc: BaseException) -> int | None:
-        """Innermost line of the snippet that the error speaks of."""
-        stack = getattr(exc, "real_stack", None) or []
-        for frame in reversed(list(stack)):
-            if frame.filename == self.path:
-                return frame.lineno
-        text = str(exc)
-        if "from user code:" in text:
-            hits = re.findall(
-                r'File "%s", line (\d+)' % re.escape(self.path), text.split("from user code:")[-1]
-            )
-            if hits:
-                return int(hits[-1])
-        return None
-
-    def add(self, exc: BaseException, how: str, fallback: int | None) -> None:
-        if getattr(exc, "_recorded", False):
-            return
-        exc._recorded = True  # type: ignore[attr-defined]
-        msg = getattr(exc, "msg", None) or str(exc)
-        parts = [p.strip() for p in msg.split(GLUE)]
-        first = parts[0].splitlines()[0].strip() if parts[0] else ""
-        context = re.search(r"Developer debug context: (.*)", parts[0])
-        line = self.line_of(exc)
-        self.breaks.append({
-            "line": line if line is not None else fallback,
-            "ids": list(dict.fromkeys("GB" + n for n in re.findall(r"/gb(\d{4})\.html", msg))),
-            "type": first[:160] or type(exc).__name__,
-            "exc": type(exc).__name__,
-            "context": context[1][:120] if context else "",
-            "how": how,
-        })
-
-    def install(self) -> None:
-        log = symbolic_convert.InstructionTranslatorBase.log_graph_break
-        compile_frame = convert_frame._compile
-        reasons = convert_frame.get_and_maybe_log_recompilation_reasons
-
-        @functools.wraps(log)
-        def log_graph_break(tx, code_options, reason, exc):
-            how = "resume"
-            if reason.startswith("Encountered graph break that we cannot resume"):
-                how = "skip-rest"
-            elif reason.startswith("Failed to handle"):
-                how = "skip-frame"
-            self.add(exc, how, tx.lineno if tx.f_code.co_filename == self.path else None)
-            return log(tx, code_options, reason, exc)
-
-        @functools.wraps(compile_frame)
-        def _compile(code, *args, **kwargs):
-            own = code.co_filename == self.path
-            try:
-                result = compile_frame(code, *args, **kwargs)
-            except (dynamo_exc.TorchDynamoException, AssertionError, IndexError) as exc:
-                self.add(exc, "error", code.co_firstlineno if own else None)
-                raise
-            reason = getattr(result[0] if isinstance(result, tuple) else result, "skip_reason", None)
-            if own and reason:
-                self.skips.append(f"{code.co_name}: {str(reason).splitlines()[0]}"[:160])
-            return result
-
-        @functools.wraps(reasons)
-        def recompilation_reasons(*args, **kwargs):
-            found = reasons(*args, **kwargs)
-            first = str(found[0] if found else "unknown").splitlines()[0]
-            self.recompiles.append(re.sub(r"\s+# .*", "", first)[:160])
-            return found
-
-        symbolic_convert.InstructionTranslatorBase.log_graph_break = log_graph_break
-        convert_frame._compile = _compile
-        convert_frame.get_and_maybe_log_recompilation_reasons = recompilation_reasons
+KEPT_CONFIG = (
+    "capture_scalar_outputs",
+    "recompile_limit",
+    "assume_static_by_default",
+    "capture_dynamic_output_shape_ops",
+    "suppress_errors",
+)
 
 
 RECORDER = Recorder()
@@ -178,12 +89,17 @@ def same(a: Any, b: Any) -> bool:
             plain = type(x) in (torch.Tensor, torch.nn.Parameter) and x.layout == torch.strided
             if not plain or x.is_quantized or x.is_meta:
                 continue
-            if not torch.allclose(x.detach().to(torch.complex128), y.detach().to(torch.complex128),
-                                  atol=1e-5, equal_nan=True):
+            if not torch.allclose(
+                x.detach().to(torch.complex128),
+                y.detach().to(torch.complex128),
+                atol=1e-5,
+                equal_nan=True,
+            ):
+                return False
+        elif isinstance(x, float):
+            if abs(x - y) > 1e-5 and not (x != x and y != y):
                 return False
         elif isinstance(x, (int, str, bool, type(None))) and x != y:
-            return False
-        elif isinstance(x, float) and abs(x - y) > 1e-5 and not (x != x and y != y):
             return False
     return True
 
@@ -228,7 +144,7 @@ class Job:
 
     def compiled(self, mode: str, wanted: list[tuple[str, Any]]) -> dict[str, Any]:
         result: dict[str, Any] = {"breaks": [], "error": None, "matches": True}
-        # Each call on a fresh target first: shapes turned dynamic by an earlier call blur the verdict.
+        # Each call on a fresh target first: what an earlier call made dynamic blurs the verdict.
         rounds = [[i] for i in range(len(wanted))] if self.request["fresh"] else []
         if len(wanted) > 1:
             rounds.append(list(range(len(wanted))))
@@ -316,7 +232,8 @@ def child(requests: int, replies: int, where: Path) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    sys.stdin, sys.stdout, sys.stderr = (open(os.devnull, m) for m in ("r", "w", "w"))
+    # New objects, not the parent's: a buffered write of a snippet must not reach the reply pipe.
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, m) for n, m in enumerate(("r", "w", "w")))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     with os.fdopen(requests) as inbox, os.fdopen(replies, "w") as outbox:
         for number, text in enumerate(inbox):

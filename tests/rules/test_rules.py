@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import linecache
 import re
 from collections.abc import Iterator
 
@@ -159,7 +160,10 @@ def _predicted_modes(rule: Rule, example: Example) -> set[Mode]:
 def _witness(bad: str, good: str) -> Iterator[str]:
     for label, source, expected in (("bad", bad, True), ("good", good, False)):
         space: dict[str, object] = {"__name__": "example"}
-        exec(compile(source, f"<{label} example>", "exec"), space)  # noqa: S102
+        name = f"<{label} example>"
+        lines = source.splitlines(keepends=True)
+        linecache.cache[name] = (len(source), None, lines, name)  # TorchScript reads sources
+        exec(compile(source, name, "exec"), space)  # noqa: S102
         seen = space["witness"]()  # type: ignore[operator]
         if bool(seen) is not expected:
             yield f"witness() of the {label} example is {seen!r}"

@@ -1,0 +1,48 @@
+"""Questions that many rules ask of facts and nodes: is it tensor data, and how is it shown."""
+
+from __future__ import annotations
+
+import ast
+
+from .facts import Array, Fact, FromTensor, Tensor, options
+from .finding import Mode
+from .rule import BOTH
+
+
+def data_in(fact: Fact) -> Fact | None:
+    """Return the alternative that depends on tensor data, tensors first, None without one.
+
+    Arrays that Dynamo knows the value of are left out.
+    """
+    found = None
+    for option in options(fact):
+        if isinstance(option, Tensor) or (isinstance(option, Array) and not option.constant):
+            return option
+        if isinstance(option, FromTensor) and found is None:
+            found = option
+    return found
+
+
+def tensor_of(fact: Fact) -> Tensor | None:
+    """Return the tensor alternative of a fact, None without one."""
+    return next((option for option in options(fact) if isinstance(option, Tensor)), None)
+
+
+def modes_of(fact: Fact) -> tuple[Mode, ...]:
+    """Return the modes in which Python breaks the graph by asking for the value.
+
+    A Python value that was read out of a tensor (`.item()`, a data-dependent size) broke the
+    graph where it was read by default, and only fullgraph carries it on, as a symbol, to where it
+    is asked for. What a breaking call gave is an ordinary value by then.
+    """
+    if isinstance(fact, FromTensor):
+        if fact.how in ("item", "size"):
+            return (Mode.FULLGRAPH,)
+        return () if fact.how == "call" else BOTH
+    return BOTH
+
+
+def shown(node: ast.AST, limit: int = 60) -> str:
+    """Return the node as source on one line, shortened for messages."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

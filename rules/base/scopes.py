@@ -1,0 +1,93 @@
+"""Whose variable is it: names and dotted paths of a function, and what outlives a call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from .context import Context
+from .facts import Instance, options
+
+_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def dotted(node: ast.AST) -> str:
+    """Return "a.b.c" for a name or a chain of attributes on a name, else ""."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def root(node: ast.AST) -> str:
+    """Return the name that a chain of attributes and items starts at, else ""."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def own(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
+    body = getattr(function, "body", [])
+    stack: list[ast.AST] = list(body) if isinstance(body, list) else [body]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, _NESTED):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def parameters(function: ast.AST) -> tuple[str, ...]:
+    """Return the names of a function's parameters, in order."""
+    spec = getattr(function, "args", None)
+    if not isinstance(spec, ast.arguments):
+        return ()
+    plain = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    return tuple(a.arg for a in (*plain, spec.vararg, spec.kwarg) if a is not None)
+
+
+@lru_cache(maxsize=4096)
+def bound(function: ast.AST) -> frozenset[str]:
+    """Return the names and dotted paths that a function's own body binds, parameters left out.
+
+    Names it declares global or nonlocal belong to another scope.
+    """
+    found: set[str] = set()
+    outside: set[str] = set()
+    for node in own(function):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            found.add(dotted(node))
+        elif isinstance(node, _NESTED) and not isinstance(node, ast.Lambda):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((a.asname or a.name).partition(".")[0] for a in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            outside.update(node.names)
+    return frozenset(found - outside - {""})
+
+
+def outlives(node: ast.expr, ctx: Context) -> bool:
+    """Say whether a name or attribute surely holds an object that was there before the call.
+
+    Globals, attributes of nn.Module objects, and parameters of the compiled entry are; what the
+    function binds itself isn't, nor a parameter that a traced caller may have made.
+    """
+    path = dotted(node)
+    name = path.partition(".")[0]
+    made = bound(ctx.function)
+    if not path or name in made or path in made:
+        return False
+    if name not in parameters(ctx.function):
+        return True
+    if ctx.entry and name != parameters(ctx.function)[0]:
+        return True
+    base = node
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    return any(isinstance(o, Instance) and o.module for o in options(ctx.fact(base)))

@@ -1,0 +1,156 @@
+"""CL313: copy and deepcopy of what holds tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Array, Context, Example, Instance, Mapping, Rule, Sequence, Sighting, Tensor, options
+from ..base.facts import Fact
+from .seen import call_seen, shown
+
+
+class Copies(Rule):
+    """`copy.copy` or `copy.deepcopy` of a tensor, a module or a container, inside compiled code.
+
+    ## What it does
+    Flags `copy.deepcopy` of tensors, of modules, and of lists, dicts and objects that hold
+    tensors; and `copy.copy` of tensors, modules, lists, dicts and sets.
+
+    ## Why it matters
+    Copying a tensor goes through `Tensor.__deepcopy__`, which handles raw storage and can't be
+    traced; a module would give new parameters, which a graph can't create. `copy.copy` of a list or
+    dict calls a C method that Dynamo skips.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    `x.clone()` for tensors, `list(v)`, `dict(v)` or `v.copy()` for containers; copy modules before
+    the compiled function runs.
+
+    ## When it is safe
+    `copy.deepcopy` of numbers, strings, containers of them and configuration objects is captured,
+    and isn't reported.
+    """
+
+    code = "CL313"
+    name = "copy-call"
+    summary = "copy or deepcopy of tensors and modules"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB4198", "GB0208", "GB0007", "GB0008", "GB4315", "GB0156")
+    examples = (
+        Example(
+            bad='''
+import copy
+import torch
+
+def f(x):
+    kept = copy.deepcopy(x)  # error: CL313
+    return x.relu() + kept
+''',
+            good='''
+import torch
+
+def f(x):
+    kept = x.clone()
+    return x.relu() + kept
+''',
+        ),
+        Example(
+            bad='''
+import copy
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+
+def f(x):
+    return copy.deepcopy(layer)(x)  # error: CL313
+''',
+            good='''
+import copy
+import torch
+from torch import nn
+
+layer = copy.deepcopy(nn.Linear(3, 3))
+
+def f(x):
+    return layer(x)
+''',
+        ),
+        Example(
+            bad='''
+import copy
+import torch
+
+def f(x):
+    options = copy.copy({"scale": 2})  # error: CL313
+    return x * options["scale"]
+''',
+            good='''
+import copy
+import torch
+
+def f(x):
+    options = copy.deepcopy({"scale": 2})
+    return x * options["scale"]
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a copy that breaks."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        source = ctx.argument(node, 0, "x")
+        if callee.name not in ("copy.copy", "copy.deepcopy") or source is None:
+            return
+        deep = callee.name == "copy.deepcopy"
+        for option in options(ctx.fact(source)):
+            id, what = _deep(option) if deep else _shallow(option)
+            if id:
+                text = f"`{shown(node)}` of `{shown(source)}`, {what}, can't be traced"
+                yield call_seen(node, callee, text, id, fact=option)
+                return
+
+
+def _deep(fact: Fact, depth: int = 3) -> tuple[str, str]:
+    """Return the break that deep-copying a value gives, and what the value is."""
+    if isinstance(fact, Tensor):
+        return "GB4198", "a tensor"
+    if isinstance(fact, Array):
+        return "GB4315", "an array"
+    if isinstance(fact, Instance) and fact.module:
+        return "GB4198", "a module"
+    held: list[Fact] = []
+    if isinstance(fact, Sequence):
+        held = list(fact.items) if fact.items is not None else [fact.elem]
+    elif isinstance(fact, Mapping):
+        held = [item for _, item in fact.items] + ([] if fact.exact else [fact.elem])
+    elif isinstance(fact, Instance):
+        held = [item for _, item in fact.attrs]
+    if depth:
+        for item in held:
+            for option in options(item):
+                id, _ = _deep(option, depth - 1)
+                if id:
+                    return id, "which holds tensors or modules"
+    return "", ""
+
+
+def _shallow(fact: Fact) -> tuple[str, str]:
+    """Return the break that `copy.copy` of a value gives, and what the value is."""
+    if isinstance(fact, Tensor):
+        return "GB0208", "a tensor"
+    if isinstance(fact, Array):
+        return "GB0156", "an array"
+    if isinstance(fact, Instance) and fact.module:
+        return "GB0008", "a module"
+    if isinstance(fact, Sequence) and fact.kind in ("list", "set"):
+        return "GB0007", f"a {fact.kind}"
+    if isinstance(fact, Sequence) and fact.kind == "deque":
+        return "GB0156", "a deque"
+    if isinstance(fact, Mapping) and fact.kind == "dict":
+        return "GB0007", "a dict"
+    return "", ""

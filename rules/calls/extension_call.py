@@ -1,0 +1,154 @@
+"""CL310: packages made of C code, or that Dynamo doesn't trace."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Instance, Rule, Sighting, options
+from .seen import call_seen, shown, top
+
+# Packages whose calls were tried and break, with the id that `fullgraph=True` gives for most.
+_PACKAGES = {
+    "scipy": "GB0007",
+    "PIL": "GB0007",
+    "cv2": "GB0007",
+    "pywt": "GB0156",
+    "skimage": "GB0157",
+    "matplotlib": "GB0156",
+    "librosa": "GB0294",
+    "pycocotools": "GB0294",
+    "shapely": "GB0157",
+    "numba": "GB0156",
+    "psutil": "GB0007",
+    "regex": "GB0156",
+    "sentencepiece": "GB0007",
+    "tokenizers": "GB0156",
+    "rapidfuzz": "GB0156",
+    "lxml": "GB0156",
+    "jinja2": "GB0142",
+    "jsonschema": "GB0116",
+}
+_CAPTURED = frozenset(
+    "scipy.special.softmax PIL.ImageFilter.GaussianBlur PIL.ImageEnhance.Color "
+    "matplotlib.pyplot.close regex.compile".split()
+)
+# Owned by other rules, or replaced by Dynamo.
+_ELSEWHERE = frozenset({"numpy", "random", "re", "abc", "importlib", "linecache", "tqdm"})
+
+
+class ExtensionCall(Rule):
+    """A call into a package of compiled code, or one that Dynamo is told to skip.
+
+    ## What it does
+    Flags calls into SciPy, Pillow, OpenCV, PyWavelets, scikit-image, matplotlib, … and into the
+    packages on Dynamo's skip list (pandas, scikit-learn, networkx, onnx, …); also `np.asarray` of a
+    Pillow image.
+
+    ## Why it matters
+    Dynamo traces Python bytecode. Behind a C function it sees nothing, and packages on the skip
+    list it leaves alone: the graph ends, tensors are handed over as arrays on the host, and a new
+    graph starts with what comes back.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Do it before or after the compiled function; use a torch version where there is one
+    (`F.interpolate` for resizing, `torch.special`, `torch.fft`); or wrap the call in a custom
+    operator (`torch.library.custom_op`), which becomes one node of the graph.
+
+    ## When it is safe
+    When the graph break is accepted, as in matching and post-processing steps; then put
+    `torch.compiler.disable` on the function to say so.
+    """
+
+    code = "CL310"
+    name = "extension-call"
+    summary = "calls into C extensions and skipped packages"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0007", "GB0156", "GB0157", "GB4841", "GB6012", "GB0008")
+    examples = (
+        Example(
+            bad='''
+import torch
+from scipy.optimize import linear_sum_assignment
+
+def f(cost):
+    rows, cols = linear_sum_assignment(cost.numpy())  # error: CL310
+    return cost[torch.as_tensor(rows), torch.as_tensor(cols)]
+''',
+            good='''
+import torch
+
+def f(cost):
+    cols = cost.argmin(dim=1)
+    return cost.gather(1, cols[:, None])
+''',
+            inputs="[(torch.rand(3, 3),)]",
+            requires=("scipy",),
+        ),
+        Example(
+            bad='''
+import numpy as np
+import torch
+from PIL import Image
+
+def f(x):
+    image = Image.fromarray(x.numpy())  # error: CL310
+    small = image.resize((2, 2))  # error: CL310
+    return torch.from_numpy(np.asarray(small).copy())  # error: CL310
+''',
+            good='''
+import torch
+import torch.nn.functional as F
+
+def f(x):
+    return F.interpolate(x[None, None].float(), size=(2, 2))
+''',
+            inputs="[(torch.zeros(4, 4, dtype=torch.uint8),)]",
+            requires=("pillow",),
+        ),
+        Example(
+            bad='''
+import cv2
+import torch
+
+def f(x):
+    return torch.from_numpy(cv2.GaussianBlur(x.numpy(), (3, 3), 0))  # error: CL310
+''',
+            good='''
+import torch
+import torch.nn.functional as F
+
+def f(x):
+    return F.avg_pool2d(x[None], 3, stride=1, padding=1)[0]
+''',
+            inputs="[(torch.rand(4, 4),)]",
+            requires=("opencv-python-headless",),
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call that leaves Python or is never traced."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        package = top(name)
+        if name in ("numpy.asarray", "numpy.array") and node.args:
+            if any(_foreign(option) for option in options(ctx.fact(node.args[0]))):
+                text = f"`{shown(node)}` converts an object that Dynamo can't follow"
+                yield call_seen(node, callee, text, "GB0055", fact=ctx.fact(node.args[0]))
+            return
+        if package in _ELSEWHERE or name in _CAPTURED or callee.project is not None:
+            return
+        id = _PACKAGES.get(package, "")
+        if id:
+            yield call_seen(node, callee, f"`{shown(node)}` runs code that Dynamo can't trace", id)
+        elif ctx.torch.skipped_module(name):
+            text = f"`{shown(node)}`: `{package}` is on the list of packages that are never traced"
+            yield call_seen(node, callee, text, "GB0007")
+
+
+def _foreign(fact: object) -> bool:
+    return isinstance(fact, Instance) and isinstance(fact.cls, str) and top(fact.cls) == "PIL"

@@ -1,0 +1,132 @@
+"""CL311: other calls of the standard library that are not traced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import BoundMethod, Const, Context, Example, Instance, Rule, Sighting, Static, options
+from ..base.facts import Extern, Mapping, ModuleRef, Sequence, Unknown
+from .file_io import is_io
+from .print_call import PRINTS
+from .processes import is_process
+from .seen import call_seen, shown, top
+from .stdlib import break_id
+
+# Their calls are other rules' matter.
+_ELSEWHERE = frozenset({"logging", "warnings", "time", "datetime", "timeit", "random", "secrets",
+                        "copy", "torch", "numpy"})
+# What these do depends on their argument; on functions of the project they are traced.
+_DEPENDS = frozenset({"inspect.signature", "inspect.getmembers"})
+
+
+class LibraryCall(Rule):
+    """A builtin or standard library call that Dynamo doesn't trace.
+
+    ## What it does
+    Flags calls that were measured to break: `bisect`, `heapq`, `hashlib`, `uuid`, `threading`,
+    `queue`, `gc`, `inspect.stack`, `sys._getframe`, `statistics`, `decimal`, `contextvars`,
+    `importlib.import_module`, `exec`, `compile`, `globals()`, `input`, `breakpoint`,
+    `bytes(...)`, and others.
+
+    ## Why it matters
+    Most are C functions on Dynamo's skip list; some are Python that in turn needs such a function.
+    The graph ends at the call. In a loop the whole function runs eagerly.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Do it outside and pass the result in, or use what is traced: `torch.searchsorted` for `bisect`,
+    `sorted` and `min` for `heapq`, `sum(v) / len(v)` for `statistics.mean`.
+
+    ## When it is safe
+    When the call is on a path that compiled runs never take.
+    """
+
+    code = "CL311"
+    name = "library-call"
+    summary = "standard library calls that are not traced"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0007", "GB0059", "GB0156", "GB0147", "GB0134", "GB0142", "GB0116")
+    examples = (
+        Example(
+            bad='''
+import bisect
+import torch
+
+EDGES = [1, 4, 9]
+
+def f(x):
+    n = bisect.bisect_left(EDGES, x.shape[0])  # error: CL311
+    return x * n
+''',
+            good='''
+import torch
+
+EDGES = [1, 4, 9]
+
+def f(x):
+    n = sum(edge < x.shape[0] for edge in EDGES)
+    return x * n
+''',
+        ),
+        Example(
+            bad='''
+import hashlib
+import torch
+
+def f(x, name):
+    digest = hashlib.md5(name.encode())  # error: CL311
+    return x + 1, digest
+''',
+            good='''
+import torch
+
+def f(x, name):
+    return x + len(name)
+''',
+            inputs='[(torch.randn(3), "a")]',
+        ),
+        Example(
+            bad='''
+import sys
+import torch
+
+def f(x):
+    caller = sys._getframe(0).f_code  # error: CL311
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x):
+    return x + 1
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a measured call that no other rule speaks of."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        if not name or callee.project is not None or name in PRINTS or name == "builtins.open":
+            return
+        if top(name) in _ELSEWHERE or name in _DEPENDS or is_io(name) or is_process(name):
+            return
+        id = break_id(name, ctx)
+        if not id or (name == "builtins.dir" and not _listed(node, ctx)):
+            return
+        yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+
+
+def _listed(node: ast.Call, ctx: Context) -> bool:
+    """Say whether `dir(x)` is asked of something other than a module, a class or a list."""
+    traced = (Extern, ModuleRef, Sequence, Mapping, Unknown, Const, Static, BoundMethod)
+    if not node.args:
+        return True
+    facts = options(ctx.fact(node.args[0]))
+    return not any(isinstance(fact, traced) for fact in facts) or any(
+        isinstance(fact, Instance) for fact in facts
+    )

@@ -1,0 +1,117 @@
+"""CL314: nn.LSTM, nn.GRU and nn.RNN."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Instance, Rule, Sighting
+from .seen import call_seen, shown
+
+
+class Recurrent(Rule):
+    """A module of `nn.LSTM`, `nn.GRU` or `nn.RNN` is called inside compiled code.
+
+    ## What it does
+    Flags calls of recurrent modules, of their `forward` through `super()`, and of
+    `flatten_parameters()`.
+
+    ## Why it matters
+    By default Dynamo doesn't trace them: the graph ends in front of the layer, the layer runs
+    eagerly (on a GPU by one fast cuDNN kernel), and another graph starts behind it. Under
+    `fullgraph=True` compilation raises.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Set `torch._dynamo.config.allow_rnn = True` to capture them, which unrolls the time steps; or
+    compile what stands before and behind the layer separately; or use cells (`nn.LSTMCell`), which
+    are captured.
+
+    ## When it is safe
+    A break on purpose is often the fastest form, since cuDNN's kernel is hard to beat. Without
+    `fullgraph=True` nothing goes wrong.
+    """
+
+    code = "CL314"
+    name = "recurrent-module"
+    summary = "nn.LSTM, nn.GRU, nn.RNN are not traced"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0014",)
+    examples = (
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(4, 4, batch_first=True)
+
+    def forward(self, x):
+        out, _ = self.rnn(x)  # error: CL314
+        return out
+
+f = Net
+''',
+            good='''
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(4, 4)
+
+    def forward(self, x):
+        state = (torch.zeros(x.shape[0], 4), torch.zeros(x.shape[0], 4))
+        outs = []
+        for step in x.unbind(1):
+            state = self.cell(step, state)
+            outs.append(state[0])
+        return torch.stack(outs, 1)
+
+f = Net
+''',
+            inputs="[(torch.randn(2, 3, 4),)]",
+        ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class Net(nn.GRU):
+    def forward(self, x):
+        return super().forward(x)[0]  # error: CL314
+
+net = Net(4, 4)
+
+def f(x):
+    return net(x)
+''',
+            good='''
+import torch
+from torch import nn
+
+cell = nn.GRUCell(4, 4)
+
+def f(x):
+    return cell(x[0])
+''',
+            inputs="[(torch.randn(2, 3, 4),)]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call of a recurrent module."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
+        if not isinstance(callee.receiver, Instance) or not ctx.torch.is_rnn(stem):
+            return
+        kind = stem.rpartition(".")[2]
+        text = f"`{shown(node)}` runs an nn.{kind}, which Dynamo doesn't trace by default"
+        yield call_seen(node, callee, text, "GB0014")

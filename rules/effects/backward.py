@@ -1,0 +1,96 @@
+"""CL501: `.backward()` inside the region."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from ..base.reading import shown
+
+
+class BackwardInside(Rule):
+    """`.backward()` or `torch.autograd.backward` in code that is captured.
+
+    ## What it does
+    Flags calls that run the backward pass: `loss.backward()`, `torch.autograd.backward(losses)`.
+
+    ## Why it matters
+    The region is captured as a forward graph; its backward graph is derived from it afterwards.
+    A backward call needs the autograd tape of work that hasn't run yet, so Dynamo ends the graph
+    before it. What follows (gradient clipping, the optimizer) becomes another graph or runs
+    eagerly.
+
+    ## Example
+    A whole training step under `torch.compile`.
+
+    ## Fix
+    Compile the part that computes the loss, and call `backward()` on its result outside. The
+    backward pass is compiled all the same, on the first call. For gradients as values inside the
+    region use `torch.func.grad`.
+
+    ## When it is safe
+    With `torch._dynamo.config.compiled_autograd = True` and a region that is meant to break here,
+    suppress it.
+    """
+
+    code = "CL501"
+    name = "backward-inside"
+    summary = "`.backward()` inside the region"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0123", "GB0007")
+    examples = (
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+
+def f(x, y):
+    loss = nn.functional.mse_loss(net(x), y)
+    loss.backward()  # error: CL501
+    return loss
+''',
+            good='''
+import torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+
+def f(x, y):
+    return nn.functional.mse_loss(net(x), y)
+''',
+            inputs="[(torch.randn(4, 3), torch.randn(4, 1))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x):
+    torch.autograd.backward((x * 2).sum())  # error: CL501
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x):
+    grad = torch.func.grad(lambda v: (v * 2).sum())(x)
+    return x + grad
+''',
+            inputs="[(torch.randn(3, requires_grad=True),)]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call that runs the backward pass."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        if callee.name == "torch.Tensor.backward":
+            ids = ("GB0123",)
+        elif callee.name == "torch.autograd.backward":
+            ids = ("GB0007",)
+        else:
+            return
+        message = f"`{shown(node)}` runs the backward pass inside the region"
+        yield Sighting(node, message, callee.receiver, graph_breaks=ids)

@@ -1,0 +1,69 @@
+"""CL524: `.data` of a computed tensor is replaced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting, Tensor, options
+from ..base.reading import shown
+
+
+class DataAssign(Rule):
+    """`y.data = …` on a tensor that the region computed.
+
+    ## What it does
+    Flags assignments to `.data` of computed tensors.
+
+    ## Why it matters
+    The assignment makes one tensor object point to another's memory behind autograd's back. For
+    inputs and parameters Dynamo can model that as `set_`; for an intermediate it refuses, and the
+    graph ends.
+
+    ## Example
+    Replacing the values of a result "without touching the gradient".
+
+    ## Fix
+    Write `y = y + (new - y).detach()` to change the value and keep the gradient, or `y.copy_(new)`
+    under `no_grad`. A plain `y = new` is often what was meant.
+
+    ## When it is safe
+    `p.data = …` and `p.data.mul_(…)` on parameters and inputs are captured, and not reported.
+    """
+
+    code = "CL524"
+    name = "data-assign"
+    summary = "`.data` of a computed tensor replaced"
+    nodes = (ast.Assign,)
+    graph_breaks = ("GB0056",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    y = torch.relu(x)
+    y.data = x.sign()  # error: CL524
+    return y
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    y = torch.relu(x)
+    return y + (x.sign() - y).detach()
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for each target that is `.data` of an intermediate."""
+        assert isinstance(node, ast.Assign)
+        for target in node.targets:
+            if not isinstance(target, ast.Attribute) or target.attr != "data":
+                continue
+            for option in options(ctx.fact(target.value)):
+                if isinstance(option, Tensor) and not option.role:
+                    what = f"`{shown(target)}` of a tensor in the graph is replaced"
+                    yield Sighting(target, what, option)
+                    break

@@ -1,0 +1,91 @@
+"""CL507: creating a tensor with `requires_grad=True`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Certainty, Const, Context, Example, Rule, Sighting
+from ..base.reading import shown
+
+
+class LeafFactory(Rule):
+    """A tensor is created with `requires_grad=True` inside the region.
+
+    ## What it does
+    Flags `torch.zeros(..., requires_grad=True)`, `torch.tensor(..., requires_grad=True)`,
+    `torch.randn_like(x, requires_grad=True)` and every other creation function of torch.
+
+    ## Why it matters
+    The new tensor would be an autograd leaf that exists only inside the compiled graph, where
+    nothing can receive its gradient. Dynamo refuses the call, and the graph ends.
+
+    ## Example
+    A start value made in `forward` that is then optimised in place.
+
+    ## Fix
+    Make leaves outside the region and pass them in; make weights `nn.Parameter` in `__init__`.
+    Where the flag was only habit, drop it.
+
+    ## When it is safe
+    `requires_grad=False` is traced and not reported.
+    """
+
+    code = "CL507"
+    name = "leaf-factory"
+    summary = "Tensor created with `requires_grad=True` inside the region"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0225",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x):
+    shift = torch.zeros(3, requires_grad=True)  # error: CL507
+    return x + shift
+''',
+            good='''
+import torch
+
+def f(x):
+    shift = torch.zeros(3)
+    return x + shift
+''',
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x, train=True):
+    noise = torch.randn_like(x, requires_grad=train)  # error: CL507
+    return x + noise
+''',
+            good='''
+import torch
+
+def f(x, train=False):
+    noise = torch.randn_like(x, requires_grad=False)
+    return x + noise
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when a creation function is asked for a leaf."""
+        assert isinstance(node, ast.Call)
+        flag = next((k.value for k in node.keywords if k.arg == "requires_grad"), None)
+        name = ctx.callee(node).name
+        if flag is None or not name.startswith("torch.") or name.startswith(_OTHERS):
+            return
+        if "Parameter" in name or ctx.torch.function(name) != "tensor":
+            return
+        fact = ctx.fact(flag)
+        if isinstance(fact, Const) and not fact.value:
+            return
+        certainty = Certainty.CERTAIN if isinstance(fact, Const) else Certainty.LIKELY
+        what = f"`{shown(node)}` makes an autograd leaf inside the region"
+        yield Sighting(node, what, certainty=certainty)
+
+
+_OTHERS = ("torch.Tensor.", "torch.nn.", "torch.optim.")

@@ -1,0 +1,110 @@
+"""CL512: module hooks registered inside the region."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..base.reading import shown
+
+_HOOKS = frozenset(
+    "register_forward_hook register_forward_pre_hook register_full_backward_hook "
+    "register_full_backward_pre_hook register_backward_hook".split()
+)
+
+
+class ModuleHook(Rule):
+    """A module hook is registered in code that is captured.
+
+    ## What it does
+    Flags `module.register_forward_hook(...)`, the pre-hook and the backward-hook variants.
+
+    ## Why it matters
+    Registering makes a `RemovableHandle`, whose constructor counts up an attribute of its own
+    class: a write that Dynamo doesn't trace. The graph ends here, and ends again at
+    `handle.remove()`.
+
+    ## Example
+    Feature extraction that hooks a layer, runs the model and removes the hook, all in `forward`.
+
+    ## Fix
+    Register hooks once, before compiling: hooks that are there when the module is captured are
+    traced into the graph. Or return the intermediate from `forward`.
+
+    ## When it is safe
+    Outside the region, always.
+    """
+
+    code = "CL512"
+    name = "module-hook-inside"
+    summary = "Module hook registered inside the region"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0467", "GB0013", "GB0083")
+    examples = (
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        self.layer.register_forward_hook(lambda m, args, out: out * 2)  # error: CL512
+        return self.layer(x)
+''',
+            good='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.layer.register_forward_hook(lambda m, args, out: out * 2)
+
+    def forward(self, x):
+        return self.layer(x)
+''',
+        ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        self.layer.register_forward_pre_hook(lambda m, args: None)  # error: CL512
+        return self.layer(x)
+''',
+            good='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a registration on a module."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        if callee.name.rpartition(".")[2] not in _HOOKS or callee.receiver is None:
+            return
+        if any(isinstance(o, Instance) and o.module for o in options(callee.receiver)):
+            what = f"`{shown(node)}` registers a hook while the module is captured"
+            yield Sighting(node, what, callee.receiver)

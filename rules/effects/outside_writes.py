@@ -1,0 +1,86 @@
+"""What a function that becomes a graph of its own writes outside itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ..base import Context, Fact, Function, Instance, Origin, Sighting, options
+from ..base.scopes import bound, dotted, own, parameters, root
+
+_GROW = frozenset({"append", "extend", "insert", "appendleft", "setdefault"})
+
+
+def written_outside(function: Any) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield (statement, target) for writes of a FunctionInfo to what it didn't make itself.
+
+    Writes to attributes of `self` and of captured objects, items with a string key of captured
+    dicts, lists that grow, and names declared global or nonlocal. In-place writes to tensors are
+    part of the graph, and not meant here.
+    """
+    node = function.node
+    inner = set(bound(node)) | set(parameters(node))
+    if function.cls is not None and parameters(node) and not _static(function):
+        inner.discard(parameters(node)[0])  # `self` was there before
+    outside: set[str] = set()
+    for part in own(node):
+        if isinstance(part, (ast.Global, ast.Nonlocal)):
+            outside.update(part.names)
+    for part in sorted(own(node), key=lambda n: getattr(n, "lineno", 0)):
+        if isinstance(part, (ast.Assign, ast.AugAssign)):
+            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+            for target in targets:
+                if _is_write(target, inner, outside):
+                    yield part, ast.unparse(target)
+        elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+            if _grows(part.value.func, inner):
+                yield part, ast.unparse(part.value.func)
+    if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
+        if _grows(node.body.func, inner):
+            yield ast.copy_location(ast.Expr(node.body), node.body), ast.unparse(node.body.func)
+
+
+def _static(function: Any) -> bool:
+    return any(getattr(deco, "id", "") == "staticmethod" for deco in function.decorators)
+
+
+def _is_write(target: ast.expr, inner: set[str], outside: set[str]) -> bool:
+    if isinstance(target, ast.Name):
+        return target.id in outside
+    if root(target) in inner:
+        return False
+    if isinstance(target, ast.Attribute):
+        return bool(dotted(target))
+    return isinstance(target, ast.Subscript) and (
+        isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+    )
+
+
+def _grows(function: ast.expr, inner: set[str]) -> bool:
+    if not isinstance(function, ast.Attribute) or function.attr not in _GROW:
+        return False
+    name = root(function.value)
+    return bool(name) and name not in inner
+
+
+def first_write(fact: Fact, call: ast.Call, why: str, ctx: Context) -> Iterator[Sighting]:
+    """Yield a sighting at the first outside write of a function that `call` is given."""
+    for option in options(fact):
+        info = option.function if isinstance(option, Function) else _forward(option)
+        if info is None:
+            continue
+        for stmt, target in written_outside(info):
+            message = f"`{target}` is written by a function that {why}"
+            if info.module.path == ctx.path:
+                yield Sighting(stmt, message)
+            else:
+                origin = Origin(info.module.path, stmt.lineno, stmt.col_offset + 1, "the write")
+                yield Sighting(call, message, origin=origin)
+            return
+
+
+def _forward(fact: Fact) -> Any:
+    if isinstance(fact, Instance) and fact.module and not isinstance(fact.cls, str):
+        return fact.cls.methods.get("forward")
+    return None

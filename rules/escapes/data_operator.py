@@ -1,0 +1,128 @@
+"""CL418: other operators whose result only the data decides."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import BOTH, DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base.reading import shown
+from .data import certainty, subject
+
+_TAGS = frozenset({"data_dependent_output", "dynamic_output_shape"})
+# Operators that rules of their own speak of.
+_OWNED = frozenset({
+    "item", "tolist", "nonzero", "argwhere", "where", "masked_select", "unique",
+    "unique_consecutive", "bincount", "repeat_interleave", "equal", "allclose", "is_nonzero",
+    "one_hot", "narrow", "__getitem__", "index",
+})
+# Captured by no mode, though torch's tables would let fullgraph make a symbol of the size.
+_ALWAYS = frozenset({"combinations", "ctc_loss", "_ctc_loss"})
+
+
+class DataOperator(Rule):
+    """An operator whose size or value depends on data: `ctc_loss`, `cov`, `lstsq`, …
+
+    ## What it does
+    Flags every operator that torch itself tags as data-dependent (`data_dependent_output`,
+    `dynamic_output_shape`) and that has no rule of its own: `F.ctc_loss`, `nn.CTCLoss`,
+    `torch.cov`, `torch.corrcoef`, `torch.linalg.lstsq`, `torch.combinations`.
+
+    ## Why it matters
+    Shapes can't be followed through them while capturing: the graph breaks. Those named here
+    break under `fullgraph=True` as well.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Use an operator of fixed shape: for `cov`, centre and multiply; for `lstsq`,
+    `torch.linalg.pinv` or `solve` of the normal equations; for `combinations`, indices from
+    `torch.triu_indices`. A loss such as `ctc_loss` can be taken outside of the compiled model, or
+    wrapped as a `torch.library.custom_op`.
+
+    ## When it is safe
+    Outside of the compiled region.
+    """
+
+    code = "CL418"
+    name = "data-dependent-operator"
+    summary = "an operator that torch tags as data-dependent"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0036", "GB0033")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return torch.cov(x)  # error: CL418
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    centred = x - x.mean(dim=1, keepdim=True)
+    return centred @ centred.T / (x.shape[1] - 1)
+''',
+            inputs="[(torch.randn(3, 4),)]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return torch.combinations(x).prod(dim=1)  # error: CL418
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return x[first] * x[second]
+''',
+            inputs="[(torch.randn(3),)]",
+        ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+LOSS = nn.CTCLoss()
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return LOSS(x, y, (5, 5), (2, 2))  # error: CL418
+''',
+            good='''
+import torch
+from torch import nn
+
+LOSS = nn.NLLLoss()
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return LOSS(x[0], y[:, 0])
+''',
+            inputs="[(torch.randn(5, 2, 4).log_softmax(-1), torch.tensor([[1, 2], [1, 3]]))]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call of a tagged operator."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        if name == "torch.nn.CTCLoss":
+            name = "torch.nn.functional.ctc_loss"
+        last = name.rpartition(".")[2]
+        if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):
+            return
+        if not _TAGS & ctx.torch.tags(name):
+            return
+        always = last in _ALWAYS or ctx.torch.dynamo(name) == "break"
+        yield Sighting(
+            node,
+            f"`{shown(node)}`: what `{last}` gives depends on data",
+            subject(node, callee, ctx),
+            certainty=certainty(callee),
+            breaks=BOTH if always else DEFAULT_ONLY,
+        )

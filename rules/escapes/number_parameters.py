@@ -1,0 +1,110 @@
+"""Which parameters of torch's operators take Python numbers, and what a tensor there does.
+
+Measured on torch 2.13. A tensor that is passed where a number is wanted is read, as `.item()`
+would read it; what happens under fullgraph depends on what the operator then asks of the number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..base import Callee, Context
+from .data import is_method, operation
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter by keyword and by position in the function and in the method.
+
+    tensor   a tensor there breaks in "default" mode only, or in "both"
+    number   a number that was read out of a tensor breaks there under fullgraph
+    rest     the parameter takes all positional arguments from `position` on
+    """
+
+    keyword: str
+    function: int | None
+    method: int | None
+    tensor: str = "both"
+    number: bool = False
+    rest: bool = False
+
+
+def _size(function: int | None, method: int | None, keyword: str = "size") -> Parameter:
+    return Parameter(keyword, function, method, "default", rest=True)
+
+
+_CREATED = (_size(0, None),)
+SIZES: dict[str, tuple[Parameter, ...]] = {
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), _CREATED),
+    **dict.fromkeys(("new_zeros", "new_ones", "new_empty"), (_size(None, 0),)),
+    **dict.fromkeys(("view", "expand", "repeat", "tile"), (_size(None, 0),)),
+    "reshape": (_size(1, 0, "shape"),),
+    "full": (Parameter("size", 0, None, "default"),),
+    "new_full": (Parameter("size", None, 0, "default"),),
+    "eye": (Parameter("n", 0, None, "default"), Parameter("m", 1, None, "default")),
+    "randperm": (Parameter("n", 0, None, "default"),),
+    "arange": (Parameter("start", 0, None, "default"), Parameter("end", 1, None, "default"),
+               Parameter("step", 2, None, "both", True)),
+    "linspace": (Parameter("steps", 2, None, "both", True),),
+    "logspace": (Parameter("steps", 2, None, "both", True),),
+    "narrow": (Parameter("start", 2, 1), Parameter("length", 3, 2, "default")),
+    "topk": (Parameter("k", 1, 0, "default"),),
+    "multinomial": (Parameter("num_samples", 1, 0, "default"),),
+    "interpolate": (Parameter("size", 1, None, "default"),),
+    "pad": (Parameter("pad", 1, None), Parameter("value", 3, None, "both", True)),
+    "unfold": (Parameter("size", None, 1, "both", True), Parameter("step", None, 2, "both", True)),
+}
+_DIM = Parameter("dim", None, None, "both", True)
+NUMBERS: dict[str, tuple[Parameter, ...]] = {
+    "select": (Parameter("index", 2, 1),),
+    "roll": (Parameter("shifts", 1, 0),),
+    "sort": (Parameter("descending", 2, 1, "both", True),),
+    "argsort": (Parameter("descending", 2, 1, "both", True),),
+    "interpolate": (Parameter("scale_factor", 2, None, "both", True),),
+    "kthvalue": (Parameter("k", 1, 0),),
+    "tril": (Parameter("diagonal", 1, 0),),
+    "triu": (Parameter("diagonal", 1, 0),),
+    "randint": (Parameter("high", 1, None), Parameter("low", None, None)),
+    "new_full": (Parameter("fill_value", None, 1),),
+    "full_like": (Parameter("fill_value", 1, None),),
+    "dropout": (Parameter("p", 1, None, "both", True),),
+    "leaky_relu": (Parameter("negative_slope", 1, None),),
+    "isclose": (Parameter("rtol", 2, 1, "both", True), Parameter("atol", 3, 2, "both", True)),
+    "nan_to_num": (Parameter("nan", 1, 0, "both", True),),
+    "bernoulli": (Parameter("p", 1, 0, "both", True),),
+    "uniform_": (Parameter("from", None, 0, "both", True), Parameter("to", None, 1, "both", True)),
+    "normal_": (Parameter("mean", None, 0, "both", True), Parameter("std", None, 1, "both", True)),
+    "smooth_l1_loss": (Parameter("beta", None, None, "both", True),),
+    "norm": (Parameter("p", 1, 0, "both", True),),
+    "addmm": (Parameter("beta", None, None, "both", True),),
+    "transpose": (Parameter("dim0", 1, 0, "both", True), Parameter("dim1", 2, 1, "both", True)),
+    "unsqueeze": (Parameter("dim", 1, 0, "both", True),),
+    "flatten": (Parameter("start_dim", 1, 0, "both", True),),
+    "avg_pool1d": (Parameter("kernel_size", 1, None, "both", True),),
+    "avg_pool2d": (Parameter("kernel_size", 1, None, "both", True),),
+    "adaptive_avg_pool1d": (Parameter("output_size", 1, None, "both", True),),
+    "adaptive_avg_pool2d": (Parameter("output_size", 1, None, "both", True),),
+    **dict.fromkeys(("sum", "mean", "softmax", "log_softmax", "cat", "stack", "amax", "amin",
+                     "argmax", "argmin", "cumsum", "gather", "scatter", "index_select"), (_DIM,)),
+}
+
+
+def arguments(
+    call: ast.Call, callee: Callee, ctx: Context, table: dict[str, tuple[Parameter, ...]]
+) -> Iterator[tuple[Parameter, ast.expr]]:
+    """Yield (parameter, argument) for the operator's numbers that the call gives."""
+    if not callee.name.startswith("torch."):
+        return
+    method = is_method(callee)
+    for parameter in table.get(operation(callee), ()):
+        position = parameter.method if method else parameter.function
+        if parameter.rest and position is not None:
+            for arg in call.args[position:]:
+                yield parameter, arg.value if isinstance(arg, ast.Starred) else arg
+        given = ctx.argument(call, position, parameter.keyword) if position is not None else None
+        if given is None:
+            given = next((k.value for k in call.keywords if k.arg == parameter.keyword), None)
+        if given is not None and not (parameter.rest and given in call.args):
+            yield parameter, given

@@ -1,0 +1,117 @@
+"""CL414: a tensor as the bound of a slice."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import (
+    BOTH,
+    DEFAULT_ONLY,
+    Context,
+    Example,
+    Fact,
+    Mode,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
+from ..base.reading import shown
+from .data import derived, held, read_number
+from .masks import parts
+
+
+class SliceBound(Rule):
+    """`x[:n]` where `n` is a tensor reads `n`.
+
+    ## What it does
+    Flags slices whose start, stop or step is a tensor, of tensors as well as of Python lists, in
+    reads, assignments and `del`.
+
+    ## Why it matters
+    A slice needs a Python int, so the tensor is read as by `.item()`: the graph ends, and what
+    comes out has a size that depends on data. A Python list can't be cut at a number that only
+    the data knows, so there `fullgraph=True` fails as well.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Keep the shape and mask: `torch.where(torch.arange(x.shape[0]) < n, x, 0)`. If `n` is known
+    before the call, pass it as an int.
+
+    ## When it is safe
+    For slices of tensors under `fullgraph=True`, or with
+    `torch._dynamo.config.capture_scalar_outputs = True`.
+    """
+
+    code = "CL414"
+    name = "tensor-slice-bound"
+    summary = "a slice bound that is a tensor"
+    nodes = (ast.Subscript,)
+    breaks = DEFAULT_ONLY
+    graph_breaks = ("GB0124",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, lengths: torch.Tensor):
+    return x[: lengths.max()].sum()  # error: CL414
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, lengths: torch.Tensor):
+    inside = torch.arange(x.shape[0]) < lengths.max()
+    return torch.where(inside, x, 0.0).sum()
+''',
+            inputs="[(torch.randn(4), torch.tensor([2, 3]))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, n: torch.Tensor):
+    parts = [x, x + 1, x + 2]
+    return torch.stack(parts[: n.sum()])  # error: CL414
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, n: torch.Tensor):
+    parts = torch.stack([x, x + 1, x + 2])
+    return parts * (torch.arange(3) < n.sum())[:, None]
+''',
+            inputs="[(torch.randn(4), torch.tensor([1, 1]))]",
+            note="a slice of a Python list fails under fullgraph as well",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for every slice bound that holds tensor data."""
+        assert isinstance(node, ast.Subscript)
+        base = ctx.fact(node.value)
+        python = any(isinstance(option, Sequence) for option in options(base))
+        if not python and held(base) is None:
+            return
+        for part in parts(node.slice):
+            if isinstance(part, ast.Slice):
+                for bound in (part.lower, part.upper, part.step):
+                    if bound is not None:
+                        yield from self._bound(bound, ctx, python)
+
+    def _bound(self, bound: ast.expr, ctx: Context, python: bool) -> Iterator[Sighting]:
+        fact: Fact = ctx.fact(bound)
+        found = held(fact) or derived(fact)
+        if found is None:
+            number = read_number(fact)
+            if python and number is not None:
+                text = f"slice bound `{shown(bound)}` of a list must be known while capturing"
+                yield Sighting(bound, text, number, breaks=(Mode.FULLGRAPH,))
+            return
+        both = python and not (isinstance(found, Tensor) and found.role)
+        text = f"slice bound `{shown(bound)}` is a tensor, which is read into Python"
+        yield Sighting(bound, text, found, breaks=BOTH if both else DEFAULT_ONLY)

@@ -1,0 +1,121 @@
+"""CL419: questions about a tensor's memory that Dynamo can't answer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from ..base.reading import shown
+from .data import METHOD, certainty, subject
+
+# Breaking methods that other rules speak of.
+_OWNED = frozenset({
+    "equal", "allclose", "cov", "corrcoef", "requires_grad_", "retain_grad", "resize_",
+    "resize_as_", "sparse_resize_", "sparse_resize_and_clear_", "to_sparse", "to_sparse_bsc",
+    "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "to_mkldnn", "random_",
+})
+_STORAGE = frozenset({"data_ptr", "nbytes"})
+
+
+class TensorMemory(Rule):
+    """`storage()`, `data_ptr()` in arithmetic, `is_shared()` and other questions about memory.
+
+    ## What it does
+    Flags tensor methods that Dynamo has no answer for: `storage`, `storage_offset`,
+    `is_inference`, `is_shared`, `is_pinned`, `is_same_size`, `is_set_to`, `is_conj`, `is_signed`,
+    `share_memory_`, also as functions of torch; `data_ptr()` where its value is used; `untyped_storage().data_ptr()`.
+
+    ## Why it matters
+    While capturing there is no memory, only shapes and dtypes. The graph breaks in every mode.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Ask what is known while capturing: `x is y`, `x.shape == y.shape`, `x.is_contiguous()`,
+    `x.dtype.is_signed`. Other checks belong before the compiled function, or behind
+    `if not torch.compiler.is_compiling():`.
+
+    ## When it is safe
+    Outside of the compiled region.
+    """
+
+    code = "CL419"
+    name = "tensor-memory"
+    summary = "a question about a tensor's memory"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0208", "GB0156", "GB5976")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    if x.data_ptr() == y.data_ptr():  # error: CL419
+        return x
+    return x + y
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    if x is y:
+        return x
+    return x + y
+''',
+            inputs="[(torch.randn(3), torch.randn(3))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    if x.is_same_size(y):  # error: CL419
+        return x + y
+    return x
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    if x.shape == y.shape:
+        return x + y
+    return x
+''',
+            inputs="[(torch.randn(3), torch.randn(3))]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when measured tables say that the method breaks."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if last in _STORAGE and _of_storage(node, ctx):
+            ids: tuple[str, ...] = ("GB0156",)
+        elif callee.name.startswith("torch.") and callee.name.count(".") < 3:
+            ids = self._ids(node, callee.name.rpartition(".")[2], callee.receiver is None, ctx)
+        else:
+            return
+        if ids:
+            text = f"`{shown(node)}`: a tensor has no memory while it is captured"
+            fact = subject(node, callee, ctx)
+            yield Sighting(node, text, fact, certainty=certainty(callee), graph_breaks=ids)
+
+    def _ids(self, node: ast.Call, last: str, function: bool, ctx: Context) -> tuple[str, ...]:
+        if last == "data_ptr":
+            parent = ctx.parent(node)
+            compared = isinstance(parent, ast.Compare) and parent.left is node
+            return ("GB5976",) if compared or isinstance(parent, ast.BinOp) else ()
+        if last in _OWNED or (last.startswith("__") and last != "__array__"):
+            return ()
+        method = ctx.torch.break_id(METHOD + last)  # of functions, those that are methods as well
+        found = ctx.torch.break_id(f"torch.{last}") if function and method else method
+        return () if found is None or (function and method is None) else (found,)
+
+
+def _of_storage(node: ast.Call, ctx: Context) -> bool:
+    """`x.untyped_storage().data_ptr()`."""
+    inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return isinstance(inner, ast.Call) and ctx.callee(inner).name == METHOD + "untyped_storage"

@@ -1,0 +1,100 @@
+"""CL424: a tensor where an operator takes a number."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Array, Certainty, Context, Example, Fact, Mode, Rule, Sighting, Tensor, options
+from ..base.reading import shown
+from .data import certainty, derived, derived_in, read_in
+from .number_parameters import NUMBERS, arguments
+
+
+class TensorNumber(Rule):
+    """A tensor where an operator takes a Python number.
+
+    ## What it does
+    Flags tensors as `fill_value` of `new_full` and `full_like`, `p` of `dropout`, `k` of
+    `kthvalue`, shifts of `roll`, `dim`, `diagonal`, `beta` and other numbers that operators take
+    as Python numbers.
+
+    ## Why it matters
+    The operator reads the tensor, as by `.item()`, and asks what the number is: the graph breaks,
+    under `fullgraph=True` as well.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Use an operator that takes a tensor there: `torch.full(size, t)`, `fill.expand(size)`,
+    `torch.where`, `torch.gather`, or write out the formula. If the number is known before the
+    call, pass it in as a Python number.
+
+    ## When it is safe
+    Outside of compiled code.
+    """
+
+    code = "CL424"
+    name = "tensor-as-number"
+    summary = "a tensor where an operator takes a number"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0033",)
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return x + torch.full_like(x, x.mean())  # error: CL424
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    return x + torch.full(x.shape, x.mean())
+''',
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x: torch.Tensor):
+    return torch.roll(x, x.argmax())  # error: CL424
+''',
+            good='''
+import torch
+
+def f(x: torch.Tensor):
+    places = (torch.arange(x.shape[0]) - x.argmax()) % x.shape[0]
+    return x[places]
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for every number that is a computed tensor."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        for parameter, given in arguments(node, callee, ctx, NUMBERS):
+            fact = ctx.fact(given)
+            # an input that is one int is made a symbol, one that is a float isn't
+            found: Fact | None = derived_in(fact) or _float_input(fact)
+            if found is not None:
+                sure = certainty(callee)
+                if getattr(derived(fact), "rank", 0) is None:
+                    sure = Certainty.LIKELY
+                text = f"`{shown(given)}` is a tensor where `{parameter.keyword}` is a number"
+                yield Sighting(given, text, found, certainty=sure)
+                continue
+            number = read_in(fact) if parameter.number else None
+            if number is not None:
+                text = f"`{parameter.keyword}` `{shown(given)}` comes from a tensor, and is tested"
+                yield Sighting(given, text, number, breaks=(Mode.FULLGRAPH,))
+
+
+def _float_input(fact: Fact) -> Tensor | Array | None:
+    for option in options(fact):
+        if isinstance(option, Tensor) and option.dtype == "float" and option.role != "constant":
+            return option
+    return None

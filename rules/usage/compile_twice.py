@@ -1,0 +1,109 @@
+"""CL713: torch.compile of something that is compiled already."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting
+from ..base.hops import compiled_at
+from .compiling import compile_name
+
+
+class CompileTwice(Rule):
+    """`torch.compile` of a function or module that went through `torch.compile` before.
+
+    ## What it does
+    Flags `torch.compile(f)` where `f` is the result of `torch.compile` or is decorated with it.
+
+    ## Why it matters
+    The outer call replaces the inner one: its `fullgraph`, `mode`, `backend` and `dynamic` are
+    lost without a word. Of a module it returns a plain function, without `parameters()` and
+    `state_dict()`.
+
+    ## Example
+    `build()` returns `torch.compile(model, fullgraph=True)`, and the caller compiles it again.
+
+    ## Fix
+    Compile in one place, with all options.
+
+    ## When it is safe
+    When both calls have the same options, on functions: it only costs a wrapper.
+    """
+
+    code = "CL713"
+    name = "compile-twice"
+    summary = "torch.compile of something that is compiled already"
+    nodes = (ast.Call,)
+    breaks = ()
+    severity = Severity.WARNING
+    scope = "file"
+    triggers = ("compile",)
+    examples = (
+        Example(
+            bad="""
+import torch
+
+def make(f):
+    return torch.compile(f, backend="eager")
+
+@torch.compile(fullgraph=True, backend="eager")
+def step(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+fast = torch.compile(step, backend="eager")  # error: CL713
+
+def witness():
+    try:
+        fast(torch.ones(3))
+    except Exception:
+        return False
+    return True
+""",
+            good="""
+import torch
+
+def step(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+fast = torch.compile(step, fullgraph=True, backend="eager")
+
+def witness():
+    try:
+        fast(torch.ones(3))
+    except Exception:
+        return False
+    return True
+""",
+            truth="witness",
+            entry="explicit",
+            note="The inner fullgraph=True is lost: nothing tells of the graph break any more.",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting when the argument is a compiled callable."""
+        assert isinstance(node, ast.Call)
+        if compile_name(node, ctx) != "torch.compile":
+            return
+        target = ctx.argument(node, 0, "model")
+        fact = None if target is None else ctx.fact(target)
+        if target is None or not isinstance(fact, (Function, Instance)):
+            return
+        before = compiled_at(fact)
+        if before is not None and (before.path, before.line) == (ctx.path, node.lineno):
+            return  # one call in a loop: compile-in-loop speaks of it
+        text = ast.unparse(target)
+        if before is not None:
+            yield Sighting(
+                node, f"`{text}` is compiled already: options given there are lost", fact
+            )
+        elif isinstance(fact, Function) and any(map(_compiles, fact.function.decorators)):
+            message = f"`{text}` is decorated with torch.compile: options given there are lost"
+            yield Sighting(node, message)
+
+
+def _compiles(deco: ast.expr) -> bool:
+    return ast.unparse(deco.func if isinstance(deco, ast.Call) else deco) == "torch.compile"

@@ -1,0 +1,156 @@
+"""CL705: timing compiled code without warm-up, or without waiting for the device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting, options
+from ..base.hops import compiled_at
+from .arms import body_nodes
+from .compiling import compile_name
+
+_CLOCKS = frozenset(
+    f"time.{name}{unit}"
+    for name in ("time", "perf_counter", "monotonic", "process_time")
+    for unit in ("", "_ns")
+)
+_WAITS = frozenset({"synchronize", "item", "cpu", "tolist", "numpy", "elapsed_time"})
+
+
+class CompiledTiming(Rule):
+    """A clock around the first call of a compiled function, or around work that hasn't ended.
+
+    ## What it does
+    Flags clock readings (`time.perf_counter()` and its like) around a call of a compiled function
+    that wasn't called before them, and around calls on CUDA tensors without
+    `torch.cuda.synchronize()`.
+
+    ## Why it matters
+    The first call compiles: it takes seconds to minutes and hides what the next ones take. And
+    CUDA calls return at once; without waiting for the device, what is measured is the launch.
+
+    ## Example
+    `start = perf_counter(); compiled(x); print(perf_counter() - start)`
+
+    ## Fix
+    Call it two or three times before the clock starts, and synchronise before both readings.
+    `torch.utils.benchmark.Timer` does both; `triton.testing.do_bench` too.
+
+    ## When it is safe
+    When the time to compile is what you want to know.
+    """
+
+    code = "CL705"
+    name = "compiled-timing"
+    summary = "timing compiled code without warm-up or synchronisation"
+    nodes = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
+    breaks = ()
+    severity = Severity.WARNING
+    scope = "file"
+    triggers = ("compile",)
+    examples = (
+        Example(
+            bad="""
+import time
+import torch
+
+def step(x):
+    return x.relu() + 1
+
+def measured():
+    compiled = torch.compile(step, backend="eager")
+    x = torch.ones(3)
+    start = time.perf_counter()
+    compiled(x)  # error: CL705
+    return time.perf_counter() - start, compiled
+
+def witness():
+    elapsed, compiled = measured()
+    start = time.perf_counter()
+    compiled(torch.ones(3))
+    return elapsed > 5 * (time.perf_counter() - start)
+""",
+            good="""
+import time
+import torch
+
+def step(x):
+    return x.relu() + 1
+
+def measured():
+    compiled = torch.compile(step, backend="eager")
+    x = torch.ones(3)
+    compiled(x)
+    start = time.perf_counter()
+    compiled(x)
+    return time.perf_counter() - start, compiled
+
+def witness():
+    elapsed, compiled = measured()
+    start = time.perf_counter()
+    compiled(torch.ones(3))
+    return elapsed > 5 * (time.perf_counter() - start)
+""",
+            truth="witness",
+            entry="explicit",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for every timed call that the clock misjudges."""
+        if not isinstance(node, ast.Module) and node is not ctx.function:
+            return
+        calls = [part for part in body_nodes(node) if isinstance(part, ast.Call)]
+        clocks = sorted(c.lineno for c in calls if ctx.callee(c).name in _CLOCKS)
+        if len(clocks) < 2:
+            return
+        cuda = any(
+            "cuda" in str(getattr(p, "value", getattr(p, "attr", ""))) for p in body_nodes(node)
+        )
+        in_place = {
+            ast.unparse(call.func.value)
+            for call in calls
+            if isinstance(call.func, ast.Attribute)
+            and compile_name(call, ctx) not in ("", "torch.compile")
+        }
+        compiled = [
+            call
+            for call in calls
+            if _runs_compiled(call, ctx) or ast.unparse(call.func) in in_place
+        ]
+        for start, end in zip(clocks, clocks[1:]):
+            timed = [call for call in compiled if start < call.lineno <= end]
+            if timed:
+                yield from _judge(min(timed, key=lambda c: c.lineno), start, end, calls, ctx, cuda)
+
+
+def _judge(
+    call: ast.Call, start: int, end: int, calls: list[ast.Call], ctx: Context, cuda: bool
+) -> Iterator[Sighting]:
+    text = ast.unparse(call.func)
+    earlier = [c for c in calls if c.lineno < start and text in map(ast.unparse, (c.func, *c.args))]
+    warm = any(compile_name(c, ctx) == "" for c in earlier)
+    loop = ctx.loop(call)
+    if not warm and (loop is None or loop.lineno > start):
+        yield Sighting(call, f"the first call of `{text}` compiles, and the clock is running")
+    waits = any(
+        isinstance(c.func, ast.Attribute)
+        and c.func.attr in _WAITS
+        and call.lineno <= c.lineno <= end
+        for c in calls
+    )
+    if cuda and not waits:
+        yield Sighting(call, f"`{text}` returns before the device is done: synchronise first")
+
+
+def _runs_compiled(call: ast.Call, ctx: Context) -> bool:
+    """Say whether a call runs something that went through torch.compile."""
+    for option in options(ctx.fact(call.func)):
+        if isinstance(option, (Function, Instance)) and compiled_at(option) is not None:
+            return True
+        if isinstance(option, Function):
+            for deco in option.function.decorators:
+                if ast.unparse(getattr(deco, "func", deco)) == "torch.compile":
+                    return True
+    return False
