@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -234,6 +233,8 @@ class _Shard:
                 for path, (numbers, payload) in entries.items()
             },
         }
+        import tempfile  # only when something is new: it imports much
+
         body = json.dumps(document, separators=(",", ":")).encode()[1:]
         handle, temporary = tempfile.mkstemp(".tmp", "pack-", os.path.dirname(self._path))
         try:

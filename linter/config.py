@@ -20,7 +20,7 @@ from .model import AnalysisOptions
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 ENTRIES = ("explicit", "auto", "all")

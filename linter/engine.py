@@ -200,7 +200,9 @@ def _header(module: ModuleInfo, stmt: ast.stmt) -> Span:
             last = item.optional_vars or item.context_expr
         if last is stmt:
             line = stmt.lineno
-            return Span(line, module.column(line, stmt.col_offset), line, len(module.line(line)) + 1)
+            return Span(
+                line, module.column(line, stmt.col_offset), line, len(module.line(line)) + 1
+            )
         whole, part = _span(module, stmt), _span(module, last)
         return Span(whole.line, whole.column, part.end_line, part.end_column)
     return _span(module, stmt)
@@ -245,12 +247,14 @@ def _merged(findings: list[Finding]) -> list[Finding]:
 
 def _report(entry: Entry, reached: list[Summary]) -> RegionReport:
     functions = {
-        (s.function.module.path, s.function.node.lineno, s.function.qualname): None
-        for s in reached
+        (s.function.module.path, s.function.node.lineno, s.function.qualname): None for s in reached
     }
     given: RegionOptions = entry.options
-    shown = [f"{n}={getattr(given, n)!r}" for n in ("fullgraph", "dynamic", "mode", "backend")
-             if getattr(given, n) is not None]
+    shown = [
+        f"{n}={getattr(given, n)!r}"
+        for n in ("fullgraph", "dynamic", "mode", "backend")
+        if getattr(given, n) is not None
+    ]
     return RegionReport(
         entry.function.module.path,
         entry.function.node.lineno,

@@ -31,9 +31,7 @@ from .analysis.statements import run_body
 from .index import ClassInfo, FunctionInfo, ModuleInfo
 from .model import AnalysisOptions
 
-COMPILERS = frozenset(
-    {"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"}
-)
+COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +215,7 @@ def _holds(function: FunctionInfo, lines: list[int]) -> bool:
 # -- other sources -------------------------------------------------------------------------------
 
 
-def _configured(
-    analyzer: Analyzer, module: ModuleInfo, points: tuple[str, ...]
-) -> Iterator[Entry]:
+def _configured(analyzer: Analyzer, module: ModuleInfo, points: tuple[str, ...]) -> Iterator[Entry]:
     for point in points:
         name, _, qualname = point.partition(":")
         if name != module.name or not qualname:
@@ -282,7 +278,27 @@ def _example_params(function: FunctionInfo, calls: Fact, default: Env) -> Env:
 
 
 _QUIET_METHODS = frozenset(
-    ["__init__", "__repr__", "__str__", "extra_repr", "__setstate__", "__getstate__", "__del__", "__init_subclass__", "__post_init__", "reset_parameters", "init_weights", "_init_weights", "__reduce__", "__new__", "__hash__", "from_pretrained", "save_pretrained", "main", "example_inputs"]
+    [
+        "__init__",
+        "__repr__",
+        "__str__",
+        "extra_repr",
+        "__setstate__",
+        "__getstate__",
+        "__del__",
+        "__init_subclass__",
+        "__post_init__",
+        "reset_parameters",
+        "init_weights",
+        "_init_weights",
+        "__reduce__",
+        "__new__",
+        "__hash__",
+        "from_pretrained",
+        "save_pretrained",
+        "main",
+        "example_inputs",
+    ]
 )
 
 
@@ -295,10 +311,7 @@ def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
             return True
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    return any(
-        isinstance(node, ast.Name) and node.id in ("torch", "F")
-        for node in function.nodes
-    )
+    return any(isinstance(node, ast.Name) and node.id in ("torch", "F") for node in function.nodes)
 
 
 def _tensorlike(fact: Fact) -> bool:

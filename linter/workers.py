@@ -1,4 +1,4 @@
-"""Analysing files: one after the other in this process, or spread over worker processes.
+"""Analysing files one after the other, or (see `pool`) spread over worker processes.
 
 Results are plain JSON values (`Analysed.payload`), which travel between processes and into the
 cache as they are.
@@ -6,17 +6,12 @@ cache as they are.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -86,9 +81,11 @@ def analyse(jobs: Sequence[Job], processes: int, factory: EngineFactory) -> Iter
     if processes < 2 or len(jobs) < 2 or few or any(job.data is not None for job in jobs):
         engines: dict[AnalysisOptions, Engine] = {}
         for batch in _batches(jobs, 16):
-            yield from with_deep_stack(partial(_analyse_all, batch, factory, engines))
+            yield from with_deep_stack(partial(analyse_all, batch, factory, engines))
     else:
-        yield from _in_pool(list(jobs), processes, factory)
+        from .pool import analyse_in_pool
+
+        yield from analyse_in_pool(jobs, processes, factory)
 
 
 def available_processors() -> int:
@@ -130,9 +127,10 @@ def _batches(jobs: Sequence[Job], count: int) -> Iterator[Sequence[Job]]:
         yield jobs[start : start + count]
 
 
-def _analyse_all(
+def analyse_all(
     jobs: Sequence[Job], factory: EngineFactory, engines: dict[AnalysisOptions, Engine]
 ) -> list[Analysed]:
+    """Analyse files in turn; `engines` keeps an engine for each set of options."""
     results = []
     for job in jobs:
         engine = engines.get(job.options)
@@ -190,90 +188,3 @@ def failed(job: Job, message: str, line: int | None = None, crashed: bool = Fals
         "regions": [],
     }
     return Analysed(job.path, "", (), payload, crashed)
-
-
-_engines: dict[AnalysisOptions, Engine] = {}  # of a worker process
-
-
-def _work(jobs: Sequence[Job], factory: EngineFactory) -> list[Analysed]:
-    """Analyse a chunk in a worker process."""
-    return with_deep_stack(partial(_analyse_all, jobs, factory, _engines))
-
-
-def _in_pool(jobs: list[Job], processes: int, factory: EngineFactory) -> Iterator[Analysed]:
-    """Spread the jobs over processes; files that kill theirs cost that file only."""
-    chunks = make_chunks(jobs, processes)
-    processes = min(processes, len(chunks), 61)  # Windows can't wait for more than 61
-    suspects: list[Job] = []
-    while chunks:
-        with _pool(processes, factory) as pool, _ended_on_failure():
-            running: dict[Future[list[Analysed]], Sequence[Job]] = {}
-            broken = False
-            while (chunks and not broken) or running:
-                # Few chunks at a time: when a process dies, those in flight are the suspects.
-                while chunks and not broken and len(running) <= processes:
-                    chunk = chunks.pop()
-                    try:
-                        running[pool.submit(_work, chunk, factory)] = chunk
-                    except BrokenProcessPool:
-                        chunks.append(chunk)
-                        broken = True
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    chunk = running.pop(future)
-                    try:
-                        yield from future.result()
-                    except BrokenProcessPool:
-                        broken = True
-                        suspects += chunk
-    for job in suspects:
-        with _pool(1, factory) as pool, _ended_on_failure():
-            try:
-                yield from pool.submit(_work, [job], factory).result()
-            except BrokenProcessPool:
-                yield failed(job, "the analysis process died (out of memory?)", crashed=True)
-
-
-def _pool(processes: int, factory: EngineFactory) -> ProcessPoolExecutor:
-    method = "fork" if sys.platform == "linux" else "spawn"
-    if method == "fork" and factory is make_engine:
-        from . import engine  # noqa: F401  # imported once, shared by the forked processes
-    context = multiprocessing.get_context(method)
-    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker)
-
-
-@contextmanager
-def _ended_on_failure() -> Iterator[None]:
-    """End the worker processes at once when the run is given up, as by Ctrl-C."""
-    before = set(multiprocessing.active_children())
-    try:
-        yield
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-
-
-def _start_worker() -> None:
-    """Let Ctrl-C end a worker without a word; the main process says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def make_chunks(jobs: list[Job], processes: int) -> list[list[Job]]:
-    """Return chunks of neighbouring files, largest last.
-
-    Neighbours import the same modules, which a process parses once; taking large chunks first
-    (from the end) keeps the processes equally busy.
-    """
-    total = sum(job.size for job in jobs) + 1000 * len(jobs)
-    limit = max(total // (processes * 12), 20_000)
-    chunks: list[list[Job]] = []
-    size = limit
-    for job in sorted(jobs, key=lambda job: job.path):
-        if size >= limit:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(job)
-        size += job.size + 1000
-    chunks.sort(key=lambda chunk: sum(job.size for job in chunk))
-    return chunks

@@ -151,15 +151,18 @@ def apply(frame: Frame, node: ast.Call, function: Fact, args: list[Fact]) -> Fac
     return result
 
 
+_NUMBERS = {"int": int, "float": float, "bool": bool, "complex": complex}
+
+
 def _number(kind: str) -> Model:
     def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         fact = _first(given)
         found = data_of(fact)
         if found is not None:
             return _read(frame, node, found, kind)
-        if isinstance(fact, Const) and isinstance(fact.value, (bool, int, float)):
+        if kind != "complex" and isinstance(fact, Const) and isinstance(fact.value, (int, float)):
             try:
-                made = {"int": int, "float": float, "bool": bool}[kind](fact.value)
+                made = _NUMBERS[kind](fact.value)
             except (ValueError, OverflowError):
                 return Static(kind)
             return const(made)

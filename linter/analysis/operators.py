@@ -237,6 +237,8 @@ def _compare_values(node: ast.AST, op: ast.cmpop, left: Fact, right: Fact) -> Fa
     if any(isinstance(fact, ShapeInt) for fact in pair):
         return ShapeInt("bool")
     if isinstance(left, Sequence) and isinstance(right, Sequence):
+        if left.kind == right.kind == "size":
+            return Static("bool")  # also of data-dependent sizes: Dynamo compares the symbols
         for fact in (left.element(), right.element()):
             for option in options(fact):
                 if isinstance(option, FromTensor):

@@ -40,6 +40,10 @@ FACTORIES = {
     "pathlib.Path.absolute": "pathlib.Path",
     "pathlib.Path.with_suffix": "pathlib.Path",
     "pathlib.Path.expanduser": "pathlib.Path",
+    **{
+        f"PIL.Image.Image.{method}": "PIL.Image.Image"
+        for method in ("resize", "convert", "crop", "rotate", "transpose", "filter", "copy")
+    },
     "tqdm.tqdm": "tqdm.tqdm",
     "tqdm.auto.tqdm": "tqdm.tqdm",
 }
@@ -59,7 +63,7 @@ def made(frame: Frame, node: ast.Call, name: str) -> Fact | None:
     if cls is not None:
         return Instance(cls, origin=frame.origin(node, f"`{frame.module.segment(node)}`"))
     if name.rpartition(".")[2] in ("get_logger", "getLogger"):
-        # transformers, diffusers, accelerate, structlog, … : each gives a logging.Logger or its like
+        # transformers, diffusers, accelerate, …: each gives a logging.Logger or its like
         return Instance("logging.Logger", sure=False)
     return None
 

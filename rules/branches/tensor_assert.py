@@ -32,7 +32,6 @@ class TensorAssert(Rule):
 
     ## When it is safe
     Asserts about shapes, types and `None` may have any message: they are settled while capturing.
-    Python's `-O` removes asserts altogether.
     """
 
     code = "CL111"
@@ -74,7 +73,7 @@ def f(x: torch.Tensor, mask=None):
     assert (~torch.isnan(x)).all(), "NaN"
     return x + 1
 ''',
-            note="`not` has to be a tensor operation. The last operand of `or` may be a tensor.",
+            note="`not` must be a tensor operation; the last operand of `or` may be a tensor.",
         ),
         Example(
             bad='''

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import (
     BOTH,
+    BoundMethod,
     Callee,
     Context,
     Example,
@@ -98,8 +99,6 @@ def f(x: torch.Tensor):
 import torch
 
 def f(x: torch.Tensor):
-    order = [2, 0, 1]
-    order.sort(key=lambda i: -i)
     return x[x.argsort()]
 ''',
         ),
@@ -140,14 +139,15 @@ def _extreme(
 ) -> Iterator[Sighting]:
     found: Fact | None = None
     for arg in node.args:
-        fact = ctx.fact(arg)
-        found = found or tensor_inside(fact)
+        found = found or tensor_inside(ctx.fact(arg))
     if found is None and "key" in keywords:
         found = tensor_inside(callee.inner) if callee.inner is not None else None
         for option in options(ctx.fact(keywords["key"])):
             if isinstance(option, Function):
                 for _, fact in option.closure:
                     found = found or tensor_inside(fact)
+            elif isinstance(option, BoundMethod):
+                found = found or tensor_inside(option.receiver)
     if found is not None:
         word = callee.name.rpartition(".")[2]
         how = "key" if "key" in keywords else "default"

@@ -5,8 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Context, Example, Instance, Mapping, Rule, Sequence, Sighting, Tensor, options
-from ..base.facts import Fact
+from ..base import (
+    Array,
+    Context,
+    Example,
+    Fact,
+    Instance,
+    Mapping,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
 from .seen import call_seen, shown
 
 

@@ -29,10 +29,10 @@ _PACKAGES = {
     "jinja2": "GB0142",
     "jsonschema": "GB0116",
 }
-_CAPTURED = frozenset(
-    "scipy.special.softmax PIL.ImageFilter.GaussianBlur PIL.ImageEnhance.Color "
-    "matplotlib.pyplot.close regex.compile".split()
-)
+_CAPTURED = frozenset({
+    "scipy.special.softmax", "PIL.ImageFilter.GaussianBlur", "PIL.ImageEnhance.Color",
+    "matplotlib.pyplot.close", "regex.compile",
+})
 # Owned by other rules, or replaced by Dynamo.
 _ELSEWHERE = frozenset({"numpy", "random", "re", "abc", "importlib", "linecache", "tqdm"})
 

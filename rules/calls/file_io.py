@@ -10,15 +10,16 @@ from .processes import is_process
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
-_MODULES = frozenset(
-    "os pathlib io shutil glob fnmatch tempfile gzip bz2 lzma zipfile tarfile csv json pickle "
-    "marshal shelve sqlite3 configparser socket ssl select http urllib linecache mmap".split()
-)
+_MODULES = frozenset({
+    "os", "pathlib", "io", "shutil", "glob", "fnmatch", "tempfile", "gzip", "bz2", "lzma",
+    "zipfile", "tarfile", "csv", "json", "pickle", "marshal", "shelve", "sqlite3", "configparser",
+    "socket", "ssl", "select", "http", "urllib", "linecache", "mmap",
+})
 _TORCH = frozenset({"torch.save", "torch.load", "torch.from_file"})
-_NUMPY = frozenset(
-    "numpy.load numpy.loadtxt numpy.genfromtxt numpy.fromfile numpy.fromregex numpy.memmap "
-    "numpy.save numpy.savez numpy.savez_compressed numpy.savetxt".split()
-)
+_NUMPY = frozenset({
+    "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.fromregex",
+    "numpy.memmap", "numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt",
+})
 _PACKAGES = {
     "requests": "GB0156",
     "h5py": "GB0156",
@@ -137,7 +138,8 @@ def f(x):
         name = callee.name
         id = _PACKAGES.get(top(name), "")
         if not id:
-            id = next((i for known, i in _NAMES.items() if (name + ".").startswith(known + ".")), "")
+            whole = name + "."
+            id = next((i for known, i in _NAMES.items() if whole.startswith(known + ".")), "")
         if not id and is_io(name):
             if name in _NUMPY:
                 id = "GB0294"

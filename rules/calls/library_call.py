@@ -16,6 +16,7 @@ from .stdlib import break_id
 # Their calls are other rules' matter.
 _ELSEWHERE = frozenset({"logging", "warnings", "time", "datetime", "timeit", "random", "secrets",
                         "copy", "torch", "numpy"})
+_CLASSES = frozenset({"typing.NamedTuple", "dataclasses.make_dataclass", "types.new_class"})
 # What these do depends on their argument; on functions of the project they are traced.
 _DEPENDS = frozenset({"inspect.signature", "inspect.getmembers"})
 
@@ -113,7 +114,9 @@ def f(x):
         name = callee.name
         if not name or callee.project is not None or name in PRINTS or name == "builtins.open":
             return
-        if top(name) in _ELSEWHERE or name in _DEPENDS or is_io(name) or is_process(name):
+        if name in _CLASSES or name in _DEPENDS or top(name) in _ELSEWHERE:
+            return
+        if is_io(name) or is_process(name):
             return
         id = break_id(name, ctx)
         if not id or (name == "builtins.dir" and not _listed(node, ctx)):

@@ -26,7 +26,7 @@ class NumpyRandom(Rule):
     See the bad and good modules below.
 
     ## Fix
-    Draw with torch: `torch.rand(())`, `torch.randperm(n)`, `torch.distributions.Beta(a, b).sample()`.
+    Draw with torch: `torch.rand(())`, `torch.randperm(n)`, `torch.distributions.Beta(a, b)`.
 
     ## When it is safe
     When the draw belongs outside of the graph, such as choosing layers to skip while training, and

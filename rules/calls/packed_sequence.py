@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from .seen import call_seen, shown
 
-_CALLS = {
+RNN_UTILS = {
     "pack_padded_sequence": "GB0007",
     "pad_packed_sequence": "GB0007",
     "pack_sequence": "GB0007",
@@ -70,7 +70,7 @@ def f(x, lengths):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         module, _, last = callee.name.rpartition(".")
-        id = _CALLS.get(last, "") if module == "torch.nn.utils.rnn" else ""
+        id = RNN_UTILS.get(last, "") if module == "torch.nn.utils.rnn" else ""
         if id:
             text = f"`{shown(node)}` makes sizes from lengths that only the data knows"
             yield call_seen(node, callee, text, id)

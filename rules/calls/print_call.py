@@ -37,9 +37,10 @@ class PrintCall(Rule):
     See the bad and good modules below.
 
     ## Fix
-    Delete the line, print from the caller, or guard it with `if not torch.compiler.is_compiling():`.
-    Where the output is needed, `torch._dynamo.config.reorderable_logging_functions.add(print)`
-    moves prints of tensors behind the graph.
+    Delete the line, print from the caller, or guard it with
+    `if not torch.compiler.is_compiling():`. Where the output is needed,
+    `torch._dynamo.config.reorderable_logging_functions.add(print)` moves prints of tensors behind
+    the graph.
 
     ## When it is safe
     Behind `torch.compiler.is_compiling()`, which this rule understands, and in code that only
@@ -98,4 +99,5 @@ def f(x):
         callee = ctx.callee(node)
         id = PRINTS.get(callee.name)
         if id is not None:
-            yield call_seen(node, callee, f"`{shown(node)}` can't be captured: the graph ends here", id)
+            text = f"`{shown(node)}` can't be captured: the graph ends here"
+            yield call_seen(node, callee, text, id)

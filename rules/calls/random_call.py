@@ -89,7 +89,7 @@ def f(x):
 import random
 import torch
 
-def f(x):
+def f(x: torch.Tensor):
     return x[random.randint(0, 2)]  # error: CL305
 ''',
             good='''
@@ -116,7 +116,8 @@ def f(x):
         elif top(name) in ("random", "secrets") and name not in _FUNCTIONS:
             id = break_id(name, ctx)
         if id:
-            yield call_seen(node, callee, f"`{shown(node)}` draws in Python: the graph ends here", id)
+            text = f"`{shown(node)}` draws in Python: the graph ends here"
+            yield call_seen(node, callee, text, id)
 
     def _index(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         drawn = _drawn(ctx.fact(node.slice))

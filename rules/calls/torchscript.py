@@ -8,19 +8,17 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from .seen import call_seen, shown
 
-_CALLED = "torch.jit.ScriptModule"
-
 
 class TorchScript(Rule):
-    """TorchScript is made or run inside compiled code.
+    """TorchScript is made or steered inside compiled code.
 
     ## What it does
-    Flags `torch.jit.script`, `trace`, `fork`, `wait`, `isinstance` and the like called inside, and
-    calls of modules that `torch.jit.script`, `trace` or `load` made.
+    Flags `torch.jit.script`, `trace`, `freeze`, `fork`, `wait`, `isinstance` and the like called in
+    code that is captured. (Calls of scripted modules are the matter of `scripted-module-call`.)
 
     ## Why it matters
-    A scripted module is a C++ object with a compiler of its own. Dynamo can't look into it: the
-    graph ends before it and starts again behind it, and nothing is fused across.
+    TorchScript is a compiler of its own, whose entry points Dynamo doesn't trace: the graph ends
+    at the call, and scripting again on every call is slow besides.
 
     ## Example
     See the bad and good modules below.
@@ -37,7 +35,7 @@ class TorchScript(Rule):
     name = "torchscript-inside"
     summary = "TorchScript inside compiled code"
     nodes = (ast.Call,)
-    graph_breaks = ("GB0007", "GB0098", "GB4695", "GB0008")
+    graph_breaks = ("GB0007", "GB0098", "GB0008")
     examples = (
         Example(
             bad='''
@@ -47,38 +45,40 @@ def double(x):
     return x * 2
 
 def f(x):
-    fast = torch.jit.script(double)  # error: CL316
+    fast = torch.jit.script(double)  # error: CL316, CL704
     return fast(x)
 ''',
             good='''
 import torch
 
-@torch.jit.script
 def double(x):
     return x * 2
 
 def f(x):
+    if torch.jit.is_scripting():
+        return x
     return double(x)
 ''',
         ),
         Example(
             bad='''
 import torch
-from torch import nn
 
-layer = torch.jit.script(nn.Linear(3, 3))
+def double(x):
+    return x * 2
 
 def f(x):
-    return layer(x)  # error: CL316
+    later = torch.jit.fork(double, x)  # error: CL316
+    return torch.jit.wait(later)  # error: CL316
 ''',
             good='''
 import torch
-from torch import nn
 
-layer = nn.Linear(3, 3)
+def double(x):
+    return x * 2
 
 def f(x):
-    return layer(x)
+    return double(x)
 ''',
         ),
     )
@@ -88,10 +88,8 @@ def f(x):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
-        if name.startswith(_CALLED + "."):
-            text = f"`{shown(node)}` is TorchScript, which Dynamo can't look into"
-            yield call_seen(node, callee, text, "GB4695")
-        elif name.startswith("torch.jit.") and callee.project is None:
+        if name.startswith("torch.jit.") and callee.project is None:
             id = ctx.torch.break_id(name)
             if id:
-                yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+                text = f"`{shown(node)}` isn't traced: the graph ends here"
+                yield call_seen(node, callee, text, id)

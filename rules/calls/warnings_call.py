@@ -86,4 +86,5 @@ def f(x):
         if callee.name.startswith("warnings."):
             id = break_id(callee.name, ctx)
             if id:
-                yield call_seen(node, callee, f"`{shown(node)}` is never traced: the graph ends here", id)
+                text = f"`{shown(node)}` is never traced: the graph ends here"
+                yield call_seen(node, callee, text, id)

@@ -17,10 +17,6 @@ _MADE_INSIDE = frozenset(
         "torch.enable_grad",
         "torch.inference_mode",
         "torch.set_grad_enabled",
-        "threading.Lock",
-        "threading.RLock",
-        "threading.Condition",
-        "threading.Semaphore",
     }
 )
 
@@ -29,8 +25,8 @@ class ContextObject(Rule):
     """A `with` statement enters an object that was there before the call.
 
     ## What it does
-    Flags `with self.ctx:`, `with LOCK:`, `with GUARD:` where the object is a global, an attribute
-    of a module or an argument, and its class is one of yours, a grad mode or a lock.
+    Flags `with self.ctx:`, `with GUARD:` where the object is a global, an attribute of a module or
+    an argument, and its class is one of yours or a grad mode of torch.
 
     ## Why it matters
     Dynamo enters a context manager that it sees being made. One that exists already is an opaque
@@ -38,11 +34,11 @@ class ContextObject(Rule):
     whole function runs eagerly.
 
     ## Example
-    A timer or a lock that is made in `__init__` and entered in `forward`.
+    A timer that is made in `__init__` and entered in `forward`.
 
     ## Fix
     Make the object in the `with` statement (`with torch.no_grad():`, `with Guard(self):`), or
-    enter it around the compiled call. A lock has no use inside a graph.
+    enter it around the compiled call.
 
     ## When it is safe
     Objects of `nullcontext` and `torch.autocast` are entered wherever they were made.
@@ -90,25 +86,6 @@ class f(nn.Module):
     def forward(self, x):
         with Scope():
             return x + 1
-''',
-        ),
-        Example(
-            bad='''
-import threading
-
-import torch
-
-lock = threading.Lock()
-
-def f(x):
-    with lock:  # error: CL515
-        return torch.relu(x)
-''',
-            good='''
-import torch
-
-def f(x):
-    return torch.relu(x)
 ''',
         ),
         Example(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Fact, Rule, Sequence, Sighting, options
+from ..base import BOTH, Context, DEFAULT_ONLY, Example, Fact, Mode, Rule, Sequence, Sighting, options
 from ..base.reading import shown
-from .data import METHOD, extern, held
+from .data import METHOD, extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
+# Functions that ask what a number is that was read out of a tensor; others carry on its symbol.
+_ASKING = frozenset(
+    f"math.{name}"
+    for name in "exp log log10 pow atan2 fabs isnan isinf isfinite isclose hypot gcd fmod".split()
+) | {"builtins.divmod"}
 _DUNDERS = {
     "__int__": DEFAULT_ONLY,
     "__float__": DEFAULT_ONLY,
@@ -114,6 +119,13 @@ def f(x: torch.Tensor):
                 fact = held(ctx.fact(arg))
                 if fact is not None:
                     yield self._read(node, fact, breaks)
+                    return
+        if name in _ASKING:
+            for arg in node.args:
+                number = read_number(ctx.fact(arg))
+                if number is not None:
+                    text = f"`{shown(node)}` asks for a number that was read out of a tensor"
+                    yield Sighting(node, text, number, breaks=(Mode.FULLGRAPH,))
                     return
         elif name == "builtins.map" and len(node.args) == 2:
             if extern(ctx.fact(node.args[0])) in _READERS:

@@ -29,6 +29,8 @@ _METHODS = frozenset({
     "list.pop", "list.insert", "list.count", "tuple.count", "dict.get", "dict.pop",
     "dict.setdefault", "set.add", "set.discard", "set.remove",
 })
+# Functions that take every element of their first argument as a key.
+_KEYED = frozenset({"builtins.set", "builtins.frozenset", "dict.fromkeys"})
 
 
 class PythonIndex(Rule):
@@ -58,7 +60,7 @@ class PythonIndex(Rule):
     code = "CL426"
     name = "python-index"
     summary = "a list index or dict key that a tensor decides"
-    nodes = (ast.Subscript, ast.Call, ast.BinOp)
+    nodes = (ast.Subscript, ast.Call, ast.BinOp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
     graph_breaks = ("GB0124",)
     examples = (
         Example(
@@ -110,10 +112,18 @@ def f(x: torch.Tensor, which: torch.Tensor):
                         number = read_number(ctx.fact(other))
                         if number is not None:
                             yield self._unknown(other, number, "the repeat count")
-        elif isinstance(node, ast.Call) and ctx.callee(node).name in _METHODS and node.args:
-            number = read_number(ctx.fact(node.args[0]))
-            if number is not None:
-                yield self._unknown(node.args[0], number, "what is looked up")
+        elif isinstance(node, ast.Call):
+            name = ctx.callee(node).name
+            if node.args and (name in _METHODS or name in _KEYED):
+                fact = ctx.fact(node.args[0])
+                number = read_in(fact) if name in _KEYED else read_number(fact)
+                if number is not None:
+                    yield self._unknown(node.args[0], number, "what is looked up")
+        else:
+            for key in _keys(node):
+                number = read_number(ctx.fact(key))
+                if number is not None:
+                    yield self._unknown(key, number, "the key")
 
     def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         base, index = ctx.fact(node.value), ctx.fact(node.slice)
@@ -126,7 +136,7 @@ def f(x: torch.Tensor, which: torch.Tensor):
             text = f"index `{shown(node.slice)}` is a tensor, and must be known while capturing"
             yield Sighting(node.slice, text, found, breaks=DEFAULT_ONLY if known else BOTH)
             return
-        if held(base) is not None and any(isinstance(o, Sequence) for o in options(index)):
+        if held(base) is not None and all(isinstance(o, Sequence) for o in options(index)):
             number = read_in(index)
             if number is not None:
                 yield self._unknown(node.slice, number, "the list of indices")
@@ -138,3 +148,14 @@ def f(x: torch.Tensor, which: torch.Tensor):
     def _unknown(self, node: ast.expr, number: Fact, what: str) -> Sighting:
         text = f"{what} `{shown(node)}` comes from a tensor, and must be known while capturing"
         return Sighting(node, text, number, breaks=_FULLGRAPH)
+
+
+def _keys(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions that a display or comprehension hashes."""
+    if isinstance(node, ast.Set):
+        return [key for key in node.elts if not isinstance(key, ast.Starred)]
+    if isinstance(node, ast.SetComp):
+        return [node.elt]
+    if isinstance(node, ast.DictComp):
+        return [node.key]
+    return [key for key in node.keys if key is not None] if isinstance(node, ast.Dict) else []

@@ -24,7 +24,8 @@ class TensorMemory(Rule):
     ## What it does
     Flags tensor methods that Dynamo has no answer for: `storage`, `storage_offset`,
     `is_inference`, `is_shared`, `is_pinned`, `is_same_size`, `is_set_to`, `is_conj`, `is_signed`,
-    `share_memory_`, also as functions of torch; `data_ptr()` where its value is used; `untyped_storage().data_ptr()`.
+    `share_memory_`, also as functions of torch; `data_ptr()` where its value is used;
+    `untyped_storage().data_ptr()`.
 
     ## Why it matters
     While capturing there is no memory, only shapes and dtypes. The graph breaks in every mode.

@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Fact, FromTensor, Sequence, ShapeInt, options
+from ..base import (
+    Const,
+    Context,
+    Fact,
+    FromTensor,
+    Sequence,
+    ShapeInt,
+    join_all,
+    options,
+)
 from ..base.reading import tensor_of
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -33,17 +42,22 @@ def iterated(node: ast.AST) -> Iterator[ast.expr]:
             yield generator.iter
 
 
-def sources(iterable: ast.expr, ctx: Context) -> Iterator[ast.expr]:
-    """Yield what is really iterated, inside enumerate(), zip(), reversed(), list()."""
+def sources(iterable: ast.expr, ctx: Context) -> Iterator[tuple[ast.expr, Fact]]:
+    """Yield what is really iterated, and its fact, inside enumerate(), zip(), reversed(), list().
+
+    `zip(*pair)` iterates the elements of the pair.
+    """
     if isinstance(iterable, ast.Starred):
-        iterable = iterable.value
+        held = [o.element() for o in options(ctx.fact(iterable.value)) if isinstance(o, Sequence)]
+        yield iterable.value, join_all(held)
+        return
     if isinstance(iterable, ast.Call):
         name = ctx.callee(iterable).name
         if name.startswith("builtins.") and name[9:] in _WRAPPERS:
             for arg in iterable.args:
                 yield from sources(arg, ctx)
             return
-    yield iterable
+    yield iterable, ctx.fact(iterable)
 
 
 def is_range(node: ast.expr, ctx: Context) -> bool:
@@ -122,9 +136,9 @@ def _same(loop: ast.For | ast.AsyncFor, name: str) -> bool:
     )
 
 
-def values_read(source: ast.expr, ctx: Context) -> FromTensor | None:
+def values_read(fact: Fact) -> FromTensor | None:
     """Return the value that a list read out of a tensor holds, None for anything else."""
-    for option in options(ctx.fact(source)):
+    for option in options(fact):
         if isinstance(option, FromTensor) and option.kind == "list":
             return option
         if isinstance(option, Sequence) and option.kind == "list" and option.items is None:

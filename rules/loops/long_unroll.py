@@ -108,25 +108,25 @@ def f(x: torch.Tensor):
         if collected(node, ctx) is not None or not computes(node.body, ctx):
             return
         iterables = list(sources(node.iter, ctx))
-        if any(values_read(source, ctx) is not None for source in iterables):
+        if any(values_read(fact) is not None for _, fact in iterables):
             return
         name = carried(node)
         advice = f"`{name}` goes from turn to turn: scan" if name else "vectorise"
-        for source in iterables:
+        for source, fact in iterables:
             turns = constant_count(source, ctx)
             if turns >= MANY:
                 text = f"`{shown(source)}` is unrolled {turns} times into the graph: {advice}"
                 yield Sighting(source, text)
                 return
-            fact = _size(source, ctx)
-            if fact is not None:
+            size = _size(source, fact, ctx)
+            if size is not None:
                 text = f"`{shown(source)}` is unrolled, and compiled anew for each size: {advice}"
-                yield Sighting(source, text, fact)
+                yield Sighting(source, text, size)
                 return
 
 
-def _size(source: ast.expr, ctx: Context) -> Fact | None:
-    tensor = tensor_of(ctx.fact(source))
+def _size(source: ast.expr, fact: Fact, ctx: Context) -> Fact | None:
+    tensor = tensor_of(fact)
     if tensor is not None:
         return None if tensor.ragged else tensor
     return over_size(source, ctx)

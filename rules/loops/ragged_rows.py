@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Mode, Rule, Sighting
+from ..base import Context, Example, Fact, Mode, Rule, Sighting
 from ..base.reading import shown, tensor_of
 from .iteration import COMPREHENSIONS, LOOPS, iterated, sources
 
@@ -66,9 +66,21 @@ def f(x: torch.Tensor, labels: torch.Tensor, count: int = 3):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a tensor with a data-dependent size is iterated."""
         for iterable in iterated(node):
-            for source in sources(iterable, ctx):
-                tensor = tensor_of(ctx.fact(source))
+            for source, fact in sources(iterable, ctx):
+                tensor = tensor_of(_unbound(source, ctx) or fact)
                 if tensor is not None and tensor.ragged:
                     text = f"how many rows `{shown(source)}` has depends on tensor data"
                     yield Sighting(source, text, tensor)
                     break
+
+
+def _unbound(source: ast.expr, ctx: Context) -> Fact | None:
+    """Return the tensor whose rows `x.unbind()` lists, None for other expressions."""
+    if isinstance(source, ast.Call):
+        callee = ctx.callee(source)
+        if callee.name == "torch.Tensor.unbind":
+            return callee.receiver
+        first = ctx.argument(source, 0, "input")
+        if callee.name == "torch.unbind" and first is not None:
+            return ctx.fact(first)
+    return None

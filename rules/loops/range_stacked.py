@@ -67,7 +67,7 @@ def f(x: torch.Tensor):
         found = collected(node, ctx)
         if found is None:
             return
-        for source in sources(found.iterable, ctx):
+        for source, _ in sources(found.iterable, ctx):
             fact = over_size(source, ctx)
             if fact is not None:
                 name = carried(node) if isinstance(node, ast.For) else ""

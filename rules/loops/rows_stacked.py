@@ -83,8 +83,8 @@ def f(x: torch.Tensor):
         found = collected(node, ctx)
         if found is None:
             return
-        for source in sources(found.iterable, ctx):
-            tensor = tensor_of(ctx.fact(source))
+        for source, fact in sources(found.iterable, ctx):
+            tensor = tensor_of(fact)
             if tensor is not None and not tensor.ragged:
                 name = carried(node) if isinstance(node, ast.For) else ""
                 advice = f"`{name}` goes from row to row: scan" if name else "vectorise or vmap"

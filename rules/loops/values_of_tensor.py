@@ -66,8 +66,8 @@ def f(x: torch.Tensor, lengths: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when values read out of a tensor are iterated."""
         for iterable in iterated(node):
-            for source in sources(iterable, ctx):
-                found = values_read(source, ctx)
+            for source, fact in sources(iterable, ctx):
+                found = values_read(fact)
                 if found is not None:
                     text = f"the loop is unrolled over the values of `{shown(source)}`"
                     yield Sighting(source, text, found)

@@ -87,9 +87,7 @@ class FakeLinter:
         return FileResult(file.path, tuple(findings), (region,), dependencies)
 
 
-def _finding(
-    path: str, number: int, line: str, match: re.Match[str], spans: list[Span]
-) -> Finding:
+def _finding(path: str, number: int, line: str, match: re.Match[str], spans: list[Span]) -> Finding:
     code, likely = match[1], match[2]
     if match[3]:
         path, number = os.path.join(os.path.dirname(path), match[3]), int(match[4])

@@ -144,7 +144,10 @@ def test_stdin(run, monkeypatch, project, write):
     import sys
 
     write("pyproject.toml", '[tool.compile-lint]\nignore = ["CL301"]\n')
-    for arguments, shown in [(["-"], "<stdin>"), (["--stdin-filename", "src/a.py", "-"], "src/a.py")]:
+    for arguments, shown in [
+        (["-"], "<stdin>"),
+        (["--stdin-filename", "src/a.py", "-"], "src/a.py"),
+    ]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
         result = run(*arguments)
         assert result.lines() == [

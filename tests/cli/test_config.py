@@ -75,7 +75,10 @@ accept = ["examples.inputs"]
         ("select = 'CL1'", ":2: error: select: must be a list of strings"),
         ("entry = 'autto'", ":2: error: entry: unknown value 'autto'; did you mean 'auto'?"),
         ("jobs = true", ":2: error: jobs: must be a whole number, 0 for all processors"),
-        ("\nseverity = 1", ":3: error: severity: unknown value 1; choose from error, warning, info"),
+        (
+            "\nseverity = 1",
+            ":3: error: severity: unknown value 1; choose from error, warning, info",
+        ),
         ("target-torch = 2.13", ":2: error: target-torch: must be a string"),
         ("target-torch = 'new'", ":2: error: target-torch: 'new' isn't a torch version"),
         ("entry-points = ['a.b']", ":2: error: entry-points: 'a.b' isn't of the form"),
@@ -126,7 +129,9 @@ def test_output_format_and_baseline_from_configuration(run, write):
     from compile_lint.linter import cli
 
     write("a.py", BAD)
-    write("pyproject.toml", '[tool.compile-lint]\noutput-format = "json"\nbaseline = "known.json"\n')
+    write(
+        "pyproject.toml", '[tool.compile-lint]\noutput-format = "json"\nbaseline = "known.json"\n'
+    )
     assert run("--write-baseline").code == 0
     assert cli.run([]) == 0
 

@@ -24,9 +24,7 @@ def sources() -> list[Path]:
 
 
 def test_packages_are_those_of_the_tree():
-    found = {
-        "compile_lint." + ".".join(path.parent.relative_to(ROOT).parts) for path in sources()
-    }
+    found = {"compile_lint." + ".".join(path.parent.relative_to(ROOT).parts) for path in sources()}
     assert sorted(found) == PROJECT["tool"]["setuptools"]["packages"]
     for name in found:
         folder = ROOT.joinpath(*name.split(".")[1:])

@@ -103,9 +103,7 @@ def test_no_colour_when_piped_and_latin_output(tmp_path):
 
 
 def test_completion(tmp_path):
-    done = start(
-        COMMANDS[0], tmp_path, _COMPILE_LINT_COMPLETE="bash_source"
-    )
+    done = start(COMMANDS[0], tmp_path, _COMPILE_LINT_COMPLETE="bash_source")
     assert "complete" in done.stdout
     words = {"_COMPILE_LINT_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
     done = start(COMMANDS[0], tmp_path, COMP_WORDS="compile-lint --sel", **words)

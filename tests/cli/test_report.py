@@ -108,10 +108,11 @@ def test_github_escapes():
     lines = render(OUTCOME, "github").split("\n")
     assert lines[0] == "::error title=compile-lint,file=bad.py,line=3::syntax error"
     assert lines[1] == "::error title=compile-lint,file=gone.py::no such file"
-    assert lines[2].startswith("::notice title=compile-lint (CL102),file=nb.ipynb::nb.ipynb:cell 3:")
-    assert lines[3].startswith(
-        "::error title=compile-lint (CL101),file=src/a b%2Cü.py,line=2,col=5,endLine=2,endColumn=10::"
+    assert lines[2].startswith(
+        "::notice title=compile-lint (CL102),file=nb.ipynb::nb.ipynb:cell 3:"
     )
+    place = "file=src/a b%2Cü.py,line=2,col=5,endLine=2,endColumn=10"
+    assert lines[3].startswith(f"::error title=compile-lint (CL101),{place}::")
     assert "100%25: <b>" in lines[3]
     assert "%0A::error::" in lines[3]
     assert len(lines) == 6

@@ -23,7 +23,10 @@ OTHER = "if x: pass  # BREAK CL101\n"
         (b"\0" * 5000, "a.py:1: error: source contains null bytes"),
         (b"\xff\xfex\x00=\x001\x00", "a.py:1: error: not valid UTF-8 (byte 0xff)"),
         (b"x = " + b"(" * 1000 + b")" * 1000, "a.py:1: error: syntax error: too many nested"),
-        (b"".join(b" " * i + b"if x:\n" for i in range(1000)), "a.py:101: error: syntax error: too"),
+        (
+            b"".join(b" " * i + b"if x:\n" for i in range(1000)),
+            "a.py:101: error: syntax error: too",
+        ),
         (b"x = " + b"-" * 200_000 + b"1", "a.py: error: nested too deeply"),
         (b"<<<<<<< HEAD\nx = 1\n", "a.py:1: error: syntax error: "),
         (b"\x80PNG\r\n\x1a\n\x00", "a.py:1: error: not valid UTF-8"),
@@ -68,7 +71,14 @@ def test_unusual_but_fine(run, write, content):
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_line_ends_keep_line_numbers(run, write, end):
-    lines = [b"x = 1", b'y = """a', b"b\x0cc\xe2\x80\xa8d", b'"""', b"if x: pass  # BREAK CL101", b""]
+    lines = [
+        b"x = 1",
+        b'y = """a',
+        b"b\x0cc\xe2\x80\xa8d",
+        b'"""',
+        b"if x: pass  # BREAK CL101",
+        b"",
+    ]
     write("a.py", end.join(lines))
     assert run().lines()[0].startswith("a.py:5:1:")
 

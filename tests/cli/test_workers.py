@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from compile_lint.linter.model import AnalysisOptions
-from compile_lint.linter.workers import Job, make_chunks
+from compile_lint.linter.pool import make_chunks
+from compile_lint.linter.workers import Job
 
 BAD = "if x: pass  # BREAK CL101\n"
 

@@ -1,0 +1,140 @@
+"""CL322: forms of autograd.Function that aren't captured."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import ClassRef, Context, Example, Instance, Rule, Sighting, Tensor
+from .seen import call_seen, shown
+
+_BASES = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+
+
+class AutogradFunction(Rule):
+    """A custom autograd.Function in a form that Dynamo can't capture.
+
+    ## What it does
+    Flags `Fn.apply` where the class defines `jvp`, where the same tensor is passed twice, and where
+    `apply` is called on an object of the class; and `ctx.mark_dirty`.
+
+    ## Why it matters
+    Dynamo captures `forward` and `backward` as two graphs of one operator. Forward-mode rules,
+    inputs that are changed in place, and inputs that are the same tensor don't fit that form.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Leave `jvp` to a class of its own; return a new tensor in place of a changed input; pass the
+    tensor once. `torch.library.custom_op` with `register_autograd` is the general form.
+
+    ## When it is safe
+    `save_for_backward`, attributes on `ctx`, `mark_non_differentiable`, `set_materialize_grads`,
+    `needs_input_grad` and `setup_context` are all captured.
+    """
+
+    code = "CL322"
+    name = "autograd-function-form"
+    summary = "an autograd.Function in a form that isn't captured"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0144", "GB6297", "GB6215", "GB2019")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return tangent * 2
+
+def f(x):
+    return Double.apply(x)  # error: CL322
+''',
+            good='''
+import torch
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+def f(x):
+    return Double.apply(x)
+''',
+            inputs="[(torch.randn(3, requires_grad=True),)]",
+        ),
+        Example(
+            bad='''
+import torch
+
+class Multiply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad * b, grad * a
+
+def f(x: torch.Tensor):
+    return Multiply.apply(x, x)  # error: CL322
+''',
+            good='''
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+
+    @staticmethod
+    def backward(ctx, grad):
+        (a,) = ctx.saved_tensors
+        return grad * 2 * a
+
+def f(x):
+    return Square.apply(x)
+''',
+            inputs="[(torch.randn(3, requires_grad=True),)]",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for an `apply` or a `ctx` method that isn't captured."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        if callee.name == "torch.autograd.FunctionCtx.mark_dirty":
+            text = f"`{shown(node)}`: an input that `forward` changes in place isn't captured"
+            yield call_seen(node, callee, text, "GB2019")
+        module, _, last = callee.name.rpartition(".")
+        if last != "apply" or module not in _BASES:
+            return
+        if isinstance(callee.receiver, Instance):
+            text = f"`{shown(node)}` is called on an object, which Dynamo can't follow"
+            yield call_seen(node, callee, text, "GB6215")
+        elif isinstance(callee.receiver, ClassRef) and "jvp" in callee.receiver.cls.methods:
+            text = f"`{shown(node)}`: a Function with a `jvp` isn't captured"
+            yield call_seen(node, callee, text, "GB0144")
+        else:
+            names = [ast.unparse(a) for a in node.args if isinstance(ctx.fact(a), Tensor)]
+            twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+            if twice is not None:
+                text = f"`{shown(node)}` is given `{twice}` twice"
+                yield call_seen(node, callee, text, "GB6297")

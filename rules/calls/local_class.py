@@ -1,0 +1,74 @@
+"""CL321: a class made by a call inside the function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from .seen import call_seen, shown
+
+_MAKERS = {
+    "typing.NamedTuple": "GB0007",
+    "dataclasses.make_dataclass": "GB0156",
+    "types.new_class": "GB0156",
+}
+
+
+class LocalClass(Rule):
+    """A class is made by a call inside compiled code.
+
+    ## What it does
+    Flags `typing.NamedTuple(...)`, `dataclasses.make_dataclass(...)` and `types.new_class(...)` in
+    a function that is captured. (`class` statements are the matter of `class-inside`.)
+
+    ## Why it matters
+    Making a class runs code that Dynamo doesn't trace: the graph ends at the call, every time. The
+    new class is also a new type each time, so that whatever is compiled later and sees it has to
+    recompile.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Move the class to module level. If it needs values of the function, pass them to `__init__`.
+
+    ## When it is safe
+    In factory functions that run before anything is compiled. `collections.namedtuple` and the
+    functional form of `enum.Enum` are captured.
+    """
+
+    code = "CL321"
+    name = "class-factory-inside"
+    summary = "a class made by a call inside compiled code"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0007", "GB0156")
+    examples = (
+        Example(
+            bad='''
+from dataclasses import make_dataclass
+import torch
+
+def f(x):
+    Pair = make_dataclass("Pair", ["left", "right"])  # error: CL321
+    return x + 1
+''',
+            good='''
+from collections import namedtuple
+import torch
+
+Pair = namedtuple("Pair", ["left", "right"])
+
+def f(x):
+    return Pair(x + 1, x - 1).left
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a class that is made here."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        id = _MAKERS.get(callee.name)
+        if id is not None:
+            yield call_seen(node, callee, f"`{shown(node)}` makes a class inside the function", id)

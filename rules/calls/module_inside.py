@@ -1,0 +1,124 @@
+"""CL323: modules made inside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Const, Context, Example, Rule, Sighting
+from .seen import call_seen, shown
+
+# Classes of torch.nn whose constructor makes parameters whatever the arguments.
+_ALWAYS = frozenset({
+    "Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+    "ConvTranspose3d", "Embedding", "EmbeddingBag", "PReLU", "LSTM", "GRU", "RNN", "LSTMCell",
+    "GRUCell", "RNNCell", "MultiheadAttention", "Transformer", "TransformerEncoderLayer",
+    "TransformerDecoderLayer", "ParameterList", "ParameterDict", "AdaptiveLogSoftmaxWithLoss",
+})
+# Classes that make them unless this argument is False: its name, position and default.
+_AFFINE = {
+    "LayerNorm": ("elementwise_affine", 2, True),
+    "RMSNorm": ("elementwise_affine", 2, True),
+    "GroupNorm": ("affine", 3, True),
+    "BatchNorm1d": ("affine", 3, True),
+    "BatchNorm2d": ("affine", 3, True),
+    "BatchNorm3d": ("affine", 3, True),
+    "SyncBatchNorm": ("affine", 3, True),
+    "InstanceNorm1d": ("affine", 3, False),
+    "InstanceNorm2d": ("affine", 3, False),
+    "InstanceNorm3d": ("affine", 3, False),
+}
+
+
+class ModuleInside(Rule):
+    """A module with parameters is made inside compiled code.
+
+    ## What it does
+    Flags modules that make parameters (`nn.Linear`, `nn.LayerNorm`, …) when they are constructed in
+    code that is captured.
+
+    ## Why it matters
+    Dynamo only knows parameters that exist before the region starts; making one ends the graph. It
+    is nearly always a mistake too: the weights are new on every call and no optimizer sees them.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Construct in `__init__` and call in `forward`. For plain computation use the functional form
+    (`F.linear`, `F.layer_norm`) or an ordinary tensor.
+
+    ## When it is safe
+    Modules without parameters (`nn.ReLU()`, losses, pooling) are captured and not reported.
+    """
+
+    code = "CL323"
+    name = "module-made-inside"
+    summary = "modules with parameters made inside compiled code"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0264", "GB0119")
+    examples = (
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+def f(x):
+    layer = nn.Linear(3, 3)  # error: CL323
+    return layer(x)
+''',
+            good='''
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+
+def f(x):
+    return nn.ReLU()(layer(x))
+''',
+        ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return nn.LayerNorm(3)(x)  # error: CL323
+
+f = Net
+''',
+            good='''
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return nn.LayerNorm(3, elementwise_affine=False)(x)
+
+f = Net
+''',
+            note="Without an affine transform a norm has no parameters.",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a constructor that makes parameters."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        if callee.receiver is not None or callee.project is not None:
+            return
+        if callee.name.startswith("torch.nn.") and self._makes(node, callee.name, ctx):
+            text = f"`{shown(node)}` makes parameters, which a graph can't"
+            yield call_seen(node, callee, text, "GB0264")
+
+    def _makes(self, node: ast.Call, name: str, ctx: Context) -> bool:
+        last = name.rpartition(".")[2]
+        if ctx.torch.module(name) is None:
+            return False
+        if last in _AFFINE:
+            argument, position, default = _AFFINE[last]
+            given = ctx.argument(node, position, argument)
+            fact = ctx.fact(given) if given is not None else None
+            return bool(fact.value) if isinstance(fact, Const) else default and given is None
+        return last in _ALWAYS

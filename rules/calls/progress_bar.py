@@ -1,0 +1,73 @@
+"""CL324: progress bars."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from .seen import call_seen, shown, top
+
+_NAMES = {"rich.progress.track": "GB0156", "rich.progress.Progress": "GB0156"}
+
+
+class ProgressBar(Rule):
+    """A progress bar inside compiled code.
+
+    ## What it does
+    Flags `tqdm(...)`, `trange(...)`, methods of bars, and `rich.progress.track`.
+
+    ## Why it matters
+    tqdm is on Dynamo's list of packages that are never traced. Since a bar goes around a loop, the
+    whole function falls back to eager, even with `disable=True`.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Compile the body of the loop as a function of its own and keep the bar outside, or iterate
+    without a bar when `torch.compiler.is_compiling()`.
+
+    ## When it is safe
+    Around calls of compiled functions, in code that isn't compiled itself.
+    """
+
+    code = "CL324"
+    name = "progress-bar"
+    summary = "a progress bar ends the graph"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0007", "GB0008", "GB0156")
+    examples = (
+        Example(
+            bad='''
+import torch
+from tqdm import tqdm
+
+def f(x):
+    for step in tqdm(range(3)):  # error: CL324
+        x = x + step
+    return x
+''',
+            good='''
+import torch
+
+def f(x):
+    for step in range(3):
+        x = x + step
+    return x
+''',
+            requires=("tqdm",),
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a progress bar."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        if top(name) == "tqdm" and name != "tqdm.tqdm.write":
+            id = "GB0008" if callee.receiver is not None else "GB0007"
+        else:
+            id = _NAMES.get(name, "")
+        if id:
+            yield call_seen(node, callee, f"`{shown(node)}` shows progress, which isn't traced", id)

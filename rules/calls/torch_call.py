@@ -1,0 +1,143 @@
+"""CL325: functions of torch that Dynamo skips."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sighting
+from .file_io import is_io
+from .packed_sequence import RNN_UTILS
+from .seen import call_seen, shown
+from .torch_random import touches_state
+
+# Owned by other rules: TorchScript, distributions, what trains or differentiates inside.
+_ELSEWHERE = (
+    "torch.jit.",
+    "torch.distributions.",
+    "torch.autograd.",
+    "torch.optim.",
+    "torch.compiler.disable",
+    "torch.compiler.compile",
+    "torch.hub.",
+    "torch.Generator",
+    "torch.Tensor.",
+    "torch.sparse_",
+    "torch._dynamo.graph_break",
+    "torch._dynamo.disable",
+)
+# Not in the tables: measured. "" where Dynamo gives no id for what it raises.
+_MORE = {
+    "torch.backends.cuda.SDPAParams": "GB0007",
+    "torch.backends.cudnn.flags": "GB0208",
+    "torch.nn.attention.bias.causal_lower_right": "GB0026",
+    "torch.nn.attention.bias.causal_upper_left": "GB0026",
+    "torch.func.linearize": "GB0007",
+    "torch.fx.symbolic_trace": "GB0116",
+    "torch._dynamo.reset": "GB0007",
+    "torch._dynamo.mark_dynamic": "",
+    "torch._dynamo.maybe_mark_dynamic": "",
+    "torch.compiler.set_stance": "",
+}
+
+
+class TorchCall(Rule):
+    """A function of torch itself that Dynamo doesn't trace.
+
+    ## What it does
+    Flags functions that Dynamo's own lists skip, or that were measured to break in every form
+    tried: `torch.cuda.memory_allocated()`, `torch.cuda.device_count()`,
+    `torch.get_default_device()`, `torch.result_type`, `SDPAParams(...)`,
+    `torch.compiler.reset()`, `torch._dynamo.mark_dynamic(x, 0)`, …
+
+    ## Why it matters
+    They are neither operations that a graph can hold nor Python that can be traced: they ask the
+    driver, or handle objects of C++. The graph ends at the call.
+
+    ## Example
+    See the bad and good modules below.
+
+    ## Fix
+    Ask once, outside, and keep the answer: device properties and backend settings don't change
+    between calls. Mark dynamic dimensions on the caller's side.
+
+    ## When it is safe
+    Behind `if not torch.compiler.is_compiling():`.
+    """
+
+    code = "CL325"
+    name = "torch-call-skipped"
+    summary = "torch functions that are not traced"
+    nodes = (ast.Call,)
+    graph_breaks = ("GB0007", "GB0208", "GB0045", "GB0046", "GB0277", "GB4315", "GB0026", "GB0087")
+    examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x):
+    if torch.cuda.device_count() > 1:  # error: CL325
+        return x * 2
+    return x
+''',
+            good='''
+import torch
+
+GPUS = torch.cuda.device_count()
+
+def f(x):
+    if GPUS > 1:
+        return x * 2
+    return x
+''',
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x, y):
+    dtype = torch.result_type(x, y)  # error: CL325
+    return x.to(dtype) + 1
+''',
+            good='''
+import torch
+
+def f(x, y):
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    return x.to(dtype) + 1
+''',
+            inputs="[(torch.randn(3), torch.arange(3))]",
+        ),
+        Example(
+            bad='''
+import torch
+
+def f(x):
+    torch._dynamo.mark_dynamic(x, 0)  # error: CL325
+    return x + 1
+''',
+            good='''
+import torch
+
+def f(x):
+    return x + 1
+''',
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a torch call that isn't traced."""
+        assert isinstance(node, ast.Call)
+        callee = ctx.callee(node)
+        name = callee.name
+        if not name.startswith("torch.") or callee.project is not None:
+            return
+        if name.startswith(_ELSEWHERE) or is_io(name) or touches_state(name):
+            return
+        if name.rpartition(".")[2] in RNN_UTILS or "data_dependent_output" in ctx.torch.tags(name):
+            return
+        if "dynamic_output_shape" in ctx.torch.tags(name):
+            return
+        id = ctx.torch.break_id(name) or _MORE.get(name)
+        if id is not None:
+            yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)

@@ -1,0 +1,114 @@
+"""CL610: a container that grows with every call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..base import Context, Example, Rule, Sequence, Severity, Sighting, options
+from ..base.reading import shown
+from ..base.scopes import dotted, outlives
+from .state import kept, shrunk
+
+_GROW = frozenset({"append", "extend", "insert"})
+
+
+class GrowingState(Rule):
+    """A list that outlives the call gets longer with every call.
+
+    ## What it does
+    Flags `self.history.append(...)` and `LOG.append(...)` on lists of modules and globals that the
+    function neither empties nor starts afresh.
+
+    ## Why it matters
+    Dynamo guards on the length of a list it touches. The next call finds a longer one and
+    compiles again, up to the recompile limit; and the list keeps every tensor alive.
+
+    ## Example
+    Collecting losses or features on `self` in `forward`.
+
+    ## Fix
+    Return the value and append it outside. Use a preallocated buffer and an index tensor where
+    the number of calls is known.
+
+    ## When it is safe
+    When the list is emptied between calls (by code that this function doesn't show), each call
+    finds the same length.
+    """
+
+    code = "CL610"
+    name = "growing-state"
+    summary = "List that outlives the call and grows with every one"
+    nodes = (ast.Call,)
+    breaks = ()
+    severity = Severity.WARNING
+    examples = (
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.history = []
+
+    def forward(self, x):
+        y = torch.relu(x)
+        self.history.append(y)  # error: CL610
+        return y
+''',
+            good='''
+import torch
+from torch import nn
+
+class f(nn.Module):
+    def forward(self, x):
+        self.history = []
+        y = torch.relu(x)
+        self.history.append(y)
+        return y
+''',
+            inputs="[(torch.ones(3),)] * 5",
+            truth="recompile",
+        ),
+        Example(
+            bad='''
+import torch
+
+losses = []
+
+def f(x):
+    loss = torch.sum(x)
+    losses.append(loss)  # error: CL610
+    return loss
+''',
+            good='''
+import torch
+
+def f(x):
+    losses = []
+    loss = torch.sum(x)
+    losses.append(loss)
+    return loss
+''',
+            inputs="[(torch.ones(3),)] * 5",
+            truth="recompile",
+        ),
+    )
+
+    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        """Yield a sighting for a call that lengthens such a list."""
+        assert isinstance(node, ast.Call)
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _GROW:
+            return
+        holder = node.func.value
+        path = dotted(holder)
+        if not path or not any(
+            isinstance(o, Sequence) and o.kind == "list" for o in options(ctx.fact(holder))
+        ):
+            return
+        lives = outlives(holder, ctx) if isinstance(holder, ast.Name) else kept(holder, ctx)
+        if lives and not shrunk(path, ctx):
+            what = f"`{shown(holder)}` is longer with every call: each recompiles"
+            yield Sighting(node, what)

@@ -1,0 +1,97 @@
+"""State that outlives a call, and writes that make it different each time."""
+
+from __future__ import annotations
+
+import ast
+
+from ..base import Const, Context, Fact, ShapeInt, Static, options
+from ..base.scopes import dotted, outlives, own, parameters
+
+
+def whole_number(fact: Fact) -> bool:
+    """Say whether a fact is surely a Python int: a constant, configuration or a size."""
+    found = [o for o in options(fact) if not (isinstance(o, Const) and o.value is None)]
+    return bool(found) and all(
+        isinstance(o, (Const, Static, ShapeInt)) and o.kind == "int" for o in found
+    )
+
+
+def counts(node: ast.AST, ctx: Context) -> tuple[ast.expr, ast.expr] | None:
+    """Return (target, step) when a statement moves a number on from its old value.
+
+    `n += step`, `n = n + step` and `n = n - step`, where the step is an int that isn't 0. Numbers
+    that are brought back by `%` take few values, and don't count.
+    """
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+        target, step = node.target, node.value
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+            return None
+        same = ast.unparse(target)
+        if ast.unparse(value.left) == same:
+            step = value.right
+        elif isinstance(value.op, ast.Add) and ast.unparse(value.right) == same:
+            step = value.left
+        else:
+            return None
+    else:
+        return None
+    fact = ctx.fact(step)
+    if not whole_number(fact) or (isinstance(fact, Const) and not fact.value):
+        return None
+    return target, step
+
+
+def kept(node: ast.expr, ctx: Context) -> bool:
+    """Say whether an attribute or global holds state from call to call.
+
+    The object it is on must have been there before, and the function must not start it afresh
+    (`self.outputs = []` at the top of forward).
+    """
+    if isinstance(node, ast.Name):
+        return declared_global(node.id, ctx)
+    if not isinstance(node, ast.Attribute) or not outlives(node.value, ctx):
+        return False
+    return not restarted(dotted(node), ctx)
+
+
+def declared_global(name: str, ctx: Context) -> bool:
+    """Say whether the function declares a name global, or reads a global of that name."""
+    for part in own(ctx.function):
+        if isinstance(part, ast.Global) and name in part.names:
+            return True
+    return False
+
+
+def restarted(path: str, ctx: Context) -> bool:
+    """Say whether the function assigns a plain new value to the path (not from its old one)."""
+    for part in own(ctx.function):
+        if isinstance(part, ast.Assign) and any(dotted(t) == path for t in part.targets):
+            if path not in {dotted(n) for n in ast.walk(part.value)}:
+                return True
+        elif isinstance(part, ast.AnnAssign) and part.value is not None:
+            if dotted(part.target) == path:
+                return True
+    return False
+
+
+def shrunk(path: str, ctx: Context) -> bool:
+    """Say whether the function also takes elements out of the container."""
+    for part in own(ctx.function):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr in _SHRINK and dotted(part.func.value) == path:
+                return True
+        elif isinstance(part, ast.Delete):
+            for target in part.targets:
+                if isinstance(target, ast.Subscript) and dotted(target.value) == path:
+                    return True
+    return restarted(path, ctx)
+
+
+_SHRINK = frozenset({"pop", "popleft", "clear", "remove", "popitem", "discard"})
+
+
+def local_parameter(name: str, ctx: Context) -> bool:
+    """Say whether a name is a parameter of the function."""
+    return name in parameters(ctx.function)
