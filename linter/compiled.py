@@ -25,13 +25,17 @@ def compiled_by(frame: Frame, call: ast.Call) -> RegionOptions | None:
         for deco in info.decorators:
             given = compile_decorator(frame.analyzer, info.module, deco)
             if given is not None:
-                return given
+                return _enabled(given)
     path = path_of(call.func)
     if path is None:
         return None
     for made in _makers(frame, path):
-        return compile_options(made.keywords)
+        return _enabled(compile_options(made.keywords))
     return None
+
+
+def _enabled(given: RegionOptions) -> RegionOptions | None:
+    return None if given.backend == "disabled" else given
 
 
 def _makers(frame: Frame, path: str) -> Iterator[ast.Call]:

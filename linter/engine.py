@@ -50,7 +50,6 @@ class Linter:
         if self.project.size > KEPT_SOURCE:
             self._forget()
             gc.collect()
-        self.project.touched = set()
         module = self.project.open(source)
         findings: list[Finding] = []
         regions: list[RegionReport] = []
@@ -67,8 +66,7 @@ class Linter:
             for part in reached:
                 findings.extend(_for_region(part.sightings, entry))
         findings.extend(self._file_scope(module))
-        own = {source.path}
-        touched = sorted(self.project.touched - own)
+        touched = self.project.dependencies(source.path)
         return FileResult(
             source.path,
             tuple(_merged(findings)),

@@ -72,6 +72,7 @@ class Analyzer:
         self._signatures: dict[FunctionInfo, int] = {}
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
+        self._named: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
@@ -191,8 +192,8 @@ class Analyzer:
             loads = {n.id for n in ast.walk(info.node) if isinstance(n, ast.Name)}
             free = self._free[info.node] = frozenset(loads)
         seen = {**frame.closure, **(frame.env or {})}
-        kept = ((name, fact) for name, fact in seen.items() if name.partition(".")[0] in free)
-        return tuple(sorted(kept, key=lambda pair: pair[0]))
+        kept = [pair for pair in seen.items() if pair[0].partition(".")[0] in free]
+        return tuple(sorted(kept, key=_first_of))
 
     def this(self, frame: Frame) -> Fact | None:
         """Return the fact of `self` (or `cls`) in a method."""
@@ -372,11 +373,13 @@ class Analyzer:
         """Return the fields of a NamedTuple class, None for other classes."""
         if "typing.NamedTuple" not in classes.resolve_ancestry(self, cls).external:
             return None
-        return {
-            name: self.annotation(cls.module, assigned.annotation)
-            for name, assigned in cls.attributes.items()
-            if assigned.annotation is not None
-        }
+        known = self._named.get(cls)
+        if known is None:
+            hints = {n: a.annotation for n, a in cls.attributes.items() if a.annotation is not None}
+            self._named[cls] = dict.fromkeys(hints, UNKNOWN)  # a field of its own type ends here
+            known = {name: self.annotation(cls.module, hint) for name, hint in hints.items()}
+            self._named[cls] = known
+        return known
 
     def construct(
         self,
@@ -565,6 +568,10 @@ def _as_role(fact: Fact | None, role: str) -> Fact:
     if isinstance(fact, Const) and fact.value is None:
         return join(fact, Tensor(role=role))
     return Tensor(role=role)
+
+
+def _first_of(pair: tuple[str, Fact]) -> str:
+    return pair[0]
 
 
 def _none(fact: Fact) -> bool:

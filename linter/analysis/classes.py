@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
     UNKNOWN,
+    Array,
     Const,
     Extern,
     Fact,
@@ -185,6 +186,8 @@ def at_rest(fact: Fact) -> Fact:
         return Static(fact.kind, origin=fact.origin)
     if isinstance(fact, Tensor):
         return replace(fact, ragged=False) if fact.ragged else fact
+    if isinstance(fact, Array) and fact.rank == 0:  # a NumPy scalar, often as good as a number
+        return replace(fact, constant=True)
     if isinstance(fact, Sequence):
         items = None if fact.items is None else tuple(at_rest(item) for item in fact.items)
         return replace(fact, items=items, elem=at_rest(fact.elem))

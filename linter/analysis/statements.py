@@ -265,6 +265,8 @@ def _function(frame: Frame, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
         evaluate(frame, deco)
     for default in [*stmt.args.defaults, *(d for d in stmt.args.kw_defaults if d)]:
         evaluate(frame, default)
+    if frame.function is None:
+        return  # a global: looked up in the module's index, with no closure
     info = frame.analyzer.nested(frame, stmt)
     fact = decorated(Function(info, closure=frame.analyzer.capture(frame, info)), frame.analyzer)
     if frame.env is not None:
@@ -274,7 +276,7 @@ def _function(frame: Frame, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
 def _class(frame: Frame, stmt: ast.ClassDef) -> None:
     for base in stmt.bases:
         evaluate(frame, base)
-    if frame.env is not None:
+    if frame.env is not None and frame.function is not None:
         frame.env[stmt.name] = UNKNOWN
 
 

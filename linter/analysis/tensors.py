@@ -209,6 +209,8 @@ def _tensor(
         ragged = ragged or len([v for v in (*args, *kwargs.values())]) == 1
     elif stem in _SCALARS and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
         rank, single = 0, True
+    elif stem in _SCALARS and args:
+        rank = _nesting(args[0])
     elif stem in ("flatten", "ravel"):
         rank = 1
     elif stem == "unsqueeze" and primary is not None and primary.rank is not None:
@@ -217,6 +219,16 @@ def _tensor(
     known = stem in _SCALARS and _known_number(args)
     role = "constant" if known else ""
     return Tensor(rank, dtype, single, ragged, role, origin=at(frame, node, parent), sure=sure)
+
+
+def _nesting(fact: Fact) -> int | None:
+    """Return the rank of a tensor made of a nested list of numbers, None when it isn't known."""
+    if isinstance(fact, Tensor):
+        return fact.rank
+    if isinstance(fact, Sequence) and fact.items:
+        inner = _nesting(fact.items[0])
+        return None if inner is None else inner + 1
+    return 0 if isinstance(fact, (Const, Static, ShapeInt, FromTensor)) else None
 
 
 def _known_number(args: list[Fact]) -> bool:

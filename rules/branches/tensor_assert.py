@@ -19,9 +19,8 @@ class TensorAssert(Rule):
     < 1`, `assert a.all() and b.all()`. `torch._assert` of a tensor breaks in any form.
 
     ## Why it matters
-    torch.compile turns `assert t` and `assert t, "constant"` into a check on the device, inside
-    the graph. It recognises exactly that shape; every other form is an ordinary branch on a
-    tensor and breaks the graph.
+    torch.compile turns `assert t` and `assert t, "constant"` into a check inside the graph. It
+    recognises exactly that shape; every other form is an ordinary branch on a tensor.
 
     ## Example
     See the bad and good modules below.

@@ -17,7 +17,6 @@ from ..base import (
     Sequence,
     Sighting,
     Tensor,
-    options,
 )
 from ..base.reading import data_in, modes_of, shown
 from .conditions import is_membership, is_tested
@@ -31,18 +30,17 @@ class TensorMembership(Rule):
     `list.index` and `list.remove` over tensors.
 
     ## Why it matters
-    The search stops at the first element that equals, which asks for the values: the graph
-    breaks, once for each element that is compared.
+    The search stops at the first element that equals, which asks for the values.
 
     ## Example
     See the bad and good modules below.
 
     ## Fix
-    `(x == value).any()` or `torch.isin(x, values)` give the answer as a tensor. To find a tensor
-    *object* in a list compare identities: `any(t is x for t in items)`.
+    `(x == value).any()` or `torch.isin(x, values)`. To find a tensor *object* in a list compare
+    identities: `any(t is x for t in items)`.
 
     ## When it is safe
-    `name in names`, keys of a dict, and tensors found by identity at the head of a list.
+    `name in names`, keys of a dict, and the very tensor object at the head of a list.
     """
 
     code = "CL112"
@@ -83,8 +81,7 @@ def f(x: torch.Tensor, step: torch.Tensor):
 import torch
 
 def f(x: torch.Tensor, step: torch.Tensor):
-    known = torch.isin(step, torch.tensor([1, 3]))
-    return torch.where(known, x, x + 1)
+    return torch.where(torch.isin(step, torch.tensor([1, 3])), x, x + 1)
 ''',
             inputs="[(torch.randn(3), torch.tensor(3)), (torch.randn(3), torch.tensor(2))]",
         ),
@@ -92,27 +89,22 @@ def f(x: torch.Tensor, step: torch.Tensor):
             bad='''
 import torch
 
-def f(x: torch.Tensor, y: torch.Tensor):
-    place = [x.sum(), y.sum()].index(y.sum())  # error: CL112
-    return x + place
+def f(x: torch.Tensor):
+    return x + [x.sum(), x.max()].index(x.max())  # error: CL112
 ''',
             good='''
 import torch
 
-def f(x: torch.Tensor, y: torch.Tensor):
-    sums = torch.stack([x.sum(), y.sum()])
-    return x + (sums == y.sum()).int().argmax()
+def f(x: torch.Tensor):
+    return x + (torch.stack([x.sum(), x.max()]) == x.max()).int().argmax()
 ''',
-            inputs="[(torch.randn(3), torch.randn(3))]",
         ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the search asks for tensor data."""
-        if isinstance(node, ast.Compare):
-            yield from _contains(node, ctx)
-        elif isinstance(node, ast.Call):
-            yield from _search(node, ctx)
+        assert isinstance(node, (ast.Compare, ast.Call))
+        return _contains(node, ctx) if isinstance(node, ast.Compare) else _search(node, ctx)
 
 
 def _contains(node: ast.Compare, ctx: Context) -> Iterator[Sighting]:
@@ -123,18 +115,16 @@ def _contains(node: ast.Compare, ctx: Context) -> Iterator[Sighting]:
         fact = held if isinstance(held, (Tensor, Array)) else data_in(ctx.fact(node.left))
         if fact is held or negated or is_tested(node, ctx):
             yield _seen(node, fact, f"`{shown(node)}` compares tensor values")
-    elif negated and len(node.ops) == 1:
+    elif negated and len(node.ops) == 1 and isinstance(ctx.fact(right), Sequence):
         fact = data_in(ctx.fact(node.left))
-        inside = any(isinstance(option, Sequence) for option in options(ctx.fact(right)))
-        if isinstance(fact, FromTensor) and inside and modes_of(fact):
+        if isinstance(fact, FromTensor) and modes_of(fact):
             yield _seen(node, fact, f"`{shown(node)}` compares a value read from a tensor")
 
 
 def _search(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
     callee = ctx.callee(node)
-    if callee.name not in ("list.index", "tuple.index", "list.remove") or not node.args:
-        return
-    if not isinstance(callee.receiver, Sequence):
+    searches = callee.name in ("list.index", "tuple.index", "list.remove") and node.args
+    if not searches or not isinstance(callee.receiver, Sequence):
         return
     items = callee.receiver.items
     if items and items[0] is ctx.fact(node.args[0]):
@@ -149,12 +139,11 @@ def _search(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
 
 def _seen(node: ast.expr, fact: Fact | None, message: str) -> Sighting:
     modes = BOTH if fact is None else modes_of(fact)
-    sure = isinstance(node, ast.Compare)  # a list may hold the very object at its head
     return Sighting(
         node,
         message,
-        fact,
-        certainty=None if sure else Certainty.LIKELY,
+        fact,  # a list may hold the very object at its head
+        certainty=None if isinstance(node, ast.Compare) else Certainty.LIKELY,
         breaks=modes,
         graph_breaks=None if modes == BOTH else (),
     )

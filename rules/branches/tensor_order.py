@@ -31,17 +31,15 @@ class TensorOrder(Rule):
     and `max` with `key=` or `default=` over tensors.
 
     ## Why it matters
-    Sorting compares elements one by one and branches on every answer; torch.compile has no way
-    to capture that and breaks the graph. `min` and `max` of two tensors are captured, but not
-    the forms with a key or a default, whatever the key reads.
+    Sorting compares elements one by one and branches on every answer, which breaks the graph.
+    `min` and `max` of tensors are captured, but not with a key or a default, whatever it reads.
 
     ## Example
     See the bad and good modules below.
 
     ## Fix
-    Stack the values and use `torch.sort`, `argsort`, `topk`, `amax` or `argmax`. To order tensors
-    by something Python knows, such as a length, sort with `key=`: that is captured for `sorted`.
-    For the largest by a key write `sorted(items, key=…)[-1]`.
+    Stack the values and use `torch.sort`, `argsort`, `topk`, `amax` or `argmax`. Ordering tensors
+    by what Python knows, such as a length, is captured: `sorted(items, key=…)[-1]` for `max`.
 
     ## When it is safe
     `max(a, b)` of tensors, sorting names, shapes or numbers, and sorting tensors by a key that
@@ -84,7 +82,6 @@ def f(x: torch.Tensor, y: torch.Tensor):
     return sorted([x, y], key=lambda t: t.shape[0])[-1] + max(x.sum(), y.sum())
 ''',
             inputs="[(torch.randn(3), torch.randn(4))]",
-            note="`max` with a key breaks even where the key only reads a shape.",
         ),
         Example(
             bad='''
@@ -120,9 +117,7 @@ def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterat
         items = callee.receiver
     else:
         items = ctx.fact(node.args[0]) if node.args else None
-    if items is None:
-        return
-    compared = callee.inner if keyed else element_of(items)
+    compared = callee.inner if keyed or items is None else element_of(items)
     fact = None if compared is None else tensor_inside(compared) or data_in(compared)
     if fact is None or not modes_of(fact):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import ClassRef, Context, Example, Instance, Rule, Sighting, Tensor
+from ..base import Certainty, ClassRef, Context, Example, Instance, Rule, Sighting, Tensor
 from .seen import call_seen, shown
 
 _BASES = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
@@ -122,7 +122,7 @@ def f(x):
         callee = ctx.callee(node)
         if callee.name == "torch.autograd.FunctionCtx.mark_dirty":
             text = f"`{shown(node)}`: an input that `forward` changes in place isn't captured"
-            yield call_seen(node, callee, text, "GB2019")
+            yield Sighting(node, text, certainty=Certainty.LIKELY, graph_breaks=("GB2019",))
         module, _, last = callee.name.rpartition(".")
         if last != "apply" or module not in _BASES:
             return

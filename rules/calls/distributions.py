@@ -94,7 +94,9 @@ def f(x):
         if not name.startswith(_PACKAGE):
             return
         last = name.rpartition(".")[2]
-        if last == "kl_divergence" or last == "register_kl":
+        if last == "set_default_validate_args":
+            yield call_seen(node, callee, f"`{shown(node)}` isn't traced", "GB0467")
+        elif last == "kl_divergence":
             for arg in node.args:
                 for kind, id in _KL.items():
                     if any(_class(fact) == kind for fact in options(ctx.fact(arg))):

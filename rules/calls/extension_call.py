@@ -6,33 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Instance, Rule, Sighting, options
+from .packages import CAPTURED, PACKAGES
 from .seen import call_seen, shown, top
 
-# Packages whose calls were tried and break, with the id that `fullgraph=True` gives for most.
-_PACKAGES = {
-    "scipy": "GB0007",
-    "PIL": "GB0007",
-    "cv2": "GB0007",
-    "pywt": "GB0156",
-    "skimage": "GB0157",
-    "matplotlib": "GB0156",
-    "librosa": "GB0294",
-    "pycocotools": "GB0294",
-    "shapely": "GB0157",
-    "numba": "GB0156",
-    "psutil": "GB0007",
-    "regex": "GB0156",
-    "sentencepiece": "GB0007",
-    "tokenizers": "GB0156",
-    "rapidfuzz": "GB0156",
-    "lxml": "GB0156",
-    "jinja2": "GB0142",
-    "jsonschema": "GB0116",
-}
-_CAPTURED = frozenset({
-    "scipy.special.softmax", "PIL.ImageFilter.GaussianBlur", "PIL.ImageEnhance.Color",
-    "matplotlib.pyplot.close", "regex.compile",
-})
 # Owned by other rules, or replaced by Dynamo.
 _ELSEWHERE = frozenset({"numpy", "random", "re", "abc", "importlib", "linecache", "tqdm"})
 
@@ -140,9 +116,12 @@ def f(x):
                 text = f"`{shown(node)}` converts an object that Dynamo can't follow"
                 yield call_seen(node, callee, text, "GB0055", fact=ctx.fact(node.args[0]))
             return
-        if package in _ELSEWHERE or name in _CAPTURED or callee.project is not None:
+        if package in _ELSEWHERE or name in CAPTURED or callee.project is not None:
             return
-        id = _PACKAGES.get(package, "")
+        made = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if isinstance(made, ast.Call) and top(ctx.callee(made).name) == package:
+            return  # the call that made the object is reported already
+        id = PACKAGES.get(package, "")
         if id:
             yield call_seen(node, callee, f"`{shown(node)}` runs code that Dynamo can't trace", id)
         elif ctx.torch.skipped_module(name):

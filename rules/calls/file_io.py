@@ -1,4 +1,4 @@
-"""CL308: files, serialisation and the network."""
+"""CL308: files and the network."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _MODULES = frozenset({
     "zipfile", "tarfile", "csv", "json", "pickle", "marshal", "shelve", "sqlite3", "configparser",
     "socket", "ssl", "select", "http", "urllib", "linecache", "mmap",
 })
+_SERIALISERS = frozenset({"json", "pickle", "marshal", "orjson", "msgpack", "yaml"})
 _TORCH = frozenset({"torch.save", "torch.load", "torch.from_file"})
 _NUMPY = frozenset({
     "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.fromregex",
@@ -52,8 +53,8 @@ class FileIo(Rule):
     `pickle`, `torch.save`, `torch.load`, `np.load`, sockets, `urllib`, `requests`, tensorboard.
 
     ## Why it matters
-    Nothing of this can be part of a graph. Dynamo ends the graph at the call and starts another
-    behind it, and the file is read or written on every call of the compiled function.
+    None of this can be part of a graph, which ends at the call; and the file is read or written on
+    every call of the compiled function.
 
     ## Example
     See the bad and good modules below.
@@ -101,18 +102,15 @@ import json
 import torch
 
 def f(x, text):
-    config = json.loads(text)  # error: CL308
-    return x * config["scale"]
+    return x * json.loads(text)  # error: CL308
 ''',
             good='''
-import json
 import torch
 
-def f(x, config):
-    return x * config["scale"]
+def f(x, text):
+    return x * int(text)
 ''',
-            inputs="[(torch.randn(3), '{\"scale\": 2}' if 'json.loads' in open(__file__).read() "
-            "else {'scale': 2})]",
+            inputs="[(torch.randn(3), '2')]",
         ),
         Example(
             bad='''
@@ -148,4 +146,5 @@ def f(x):
             else:
                 id = break_id(name, ctx)
         if id:
-            yield call_seen(node, callee, f"`{shown(node)}` does I/O, which a graph can't hold", id)
+            what = "serialises" if top(name) in _SERIALISERS else "does I/O"
+            yield call_seen(node, callee, f"`{shown(node)}` {what}, which a graph can't hold", id)

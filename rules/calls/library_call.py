@@ -5,8 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BoundMethod, Const, Context, Example, Instance, Rule, Sighting, Static, options
-from ..base.facts import Extern, Mapping, ModuleRef, Sequence, Unknown
+from ..base import (
+    BoundMethod,
+    ClassRef,
+    Const,
+    Context,
+    Example,
+    Extern,
+    Instance,
+    Mapping,
+    ModuleRef,
+    Rule,
+    Sequence,
+    Sighting,
+    Static,
+    Unknown,
+    options,
+)
 from .file_io import is_io
 from .print_call import PRINTS
 from .processes import is_process
@@ -17,7 +32,7 @@ from .stdlib import break_id
 _ELSEWHERE = frozenset({"logging", "warnings", "time", "datetime", "timeit", "random", "secrets",
                         "copy", "torch", "numpy"})
 _CLASSES = frozenset({"typing.NamedTuple", "dataclasses.make_dataclass", "types.new_class"})
-# What these do depends on their argument; on functions of the project they are traced.
+# Traced when asked of functions of the project.
 _DEPENDS = frozenset({"inspect.signature", "inspect.getmembers"})
 
 
@@ -31,8 +46,7 @@ class LibraryCall(Rule):
     `bytes(...)`, and others.
 
     ## Why it matters
-    Most are C functions on Dynamo's skip list; some are Python that in turn needs such a function.
-    The graph ends at the call. In a loop the whole function runs eagerly.
+    Most are C functions on Dynamo's skip list, or need one. The graph ends at the call.
 
     ## Example
     See the bad and good modules below.
@@ -95,8 +109,7 @@ import sys
 import torch
 
 def f(x):
-    caller = sys._getframe(0).f_code  # error: CL311
-    return x + 1
+    return x + sys.getsizeof(1) % 2  # error: CL311
 ''',
             good='''
 import torch
@@ -119,6 +132,8 @@ def f(x):
         if is_io(name) or is_process(name):
             return
         id = break_id(name, ctx)
+        if isinstance(ctx.fact(node.func), ClassRef):
+            return  # a class of the project that derives from this one
         if not id or (name == "builtins.dir" and not _listed(node, ctx)):
             return
         yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)

@@ -1,11 +1,11 @@
-"""CL321: a class made by a call inside the function."""
+"""CL321: a class made inside the function."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import ClassRef, Context, Example, Rule, Sighting
 from .seen import call_seen, shown
 
 _MAKERS = {
@@ -16,16 +16,16 @@ _MAKERS = {
 
 
 class LocalClass(Rule):
-    """A class is made by a call inside compiled code.
+    """A class is made inside compiled code.
 
     ## What it does
-    Flags `typing.NamedTuple(...)`, `dataclasses.make_dataclass(...)` and `types.new_class(...)` in
-    a function that is captured. (`class` statements are the matter of `class-inside`.)
+    Flags `class` statements in a function that is captured, and `typing.NamedTuple(...)`,
+    `dataclasses.make_dataclass(...)` and `types.new_class(...)` called there.
 
     ## Why it matters
-    Making a class runs code that Dynamo doesn't trace: the graph ends at the call, every time. The
-    new class is also a new type each time, so that whatever is compiled later and sees it has to
-    recompile.
+    Making a class runs `__build_class__`, which Dynamo doesn't trace: the graph ends there, on
+    every call. The new class is also a new type each time, so that whatever is compiled later and
+    sees it has to recompile.
 
     ## Example
     See the bad and good modules below.
@@ -39,11 +39,31 @@ class LocalClass(Rule):
     """
 
     code = "CL321"
-    name = "class-factory-inside"
-    summary = "a class made by a call inside compiled code"
-    nodes = (ast.Call,)
-    graph_breaks = ("GB0007", "GB0156")
+    name = "class-inside"
+    summary = "a class is made inside compiled code"
+    nodes = (ast.ClassDef, ast.Call)
+    graph_breaks = ("GB8977", "GB0007", "GB0156")
     examples = (
+        Example(
+            bad='''
+import torch
+
+def f(x):
+    class Shift:  # error: CL321
+        amount = 2
+
+    return x + Shift.amount
+''',
+            good='''
+import torch
+
+class Shift:
+    amount = 2
+
+def f(x):
+    return x + Shift.amount
+''',
+        ),
         Example(
             bad='''
 from dataclasses import make_dataclass
@@ -67,8 +87,13 @@ def f(x):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a class that is made here."""
+        if isinstance(node, ast.ClassDef):
+            if node is not ctx.function:
+                text = f"`class {node.name}` is made anew each time the function is captured"
+                yield Sighting(node, text, graph_breaks=("GB8977",))
+            return
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         id = _MAKERS.get(callee.name)
-        if id is not None:
+        if id is not None and not isinstance(ctx.fact(node.func), ClassRef):
             yield call_seen(node, callee, f"`{shown(node)}` makes a class inside the function", id)

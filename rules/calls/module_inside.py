@@ -1,13 +1,14 @@
-"""CL323: modules made inside."""
+"""CL323: modules and parameters made inside."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Example, Rule, Sighting
+from ..base import Const, Context, Example, Rule, Sighting, Tensor
 from .seen import call_seen, shown
 
+_PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Classes of torch.nn whose constructor makes parameters whatever the arguments.
 _ALWAYS = frozenset({
     "Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
@@ -31,11 +32,11 @@ _AFFINE = {
 
 
 class ModuleInside(Rule):
-    """A module with parameters is made inside compiled code.
+    """Parameters are made inside compiled code.
 
     ## What it does
-    Flags modules that make parameters (`nn.Linear`, `nn.LayerNorm`, …) when they are constructed in
-    code that is captured.
+    Flags `nn.Parameter(...)`, and modules that make parameters (`nn.Linear`, `nn.LayerNorm`, …),
+    when they are constructed in code that is captured.
 
     ## Why it matters
     Dynamo only knows parameters that exist before the region starts; making one ends the graph. It
@@ -49,12 +50,13 @@ class ModuleInside(Rule):
     (`F.linear`, `F.layer_norm`) or an ordinary tensor.
 
     ## When it is safe
-    Modules without parameters (`nn.ReLU()`, losses, pooling) are captured and not reported.
+    Modules without parameters (`nn.ReLU()`, losses, pooling) are captured and not reported; nor is
+    `nn.Parameter(x)` of an input as it comes.
     """
 
     code = "CL323"
     name = "module-made-inside"
-    summary = "modules with parameters made inside compiled code"
+    summary = "modules or parameters made inside compiled code"
     nodes = (ast.Call,)
     graph_breaks = ("GB0264", "GB0119")
     examples = (
@@ -100,6 +102,23 @@ f = Net
 ''',
             note="Without an affine transform a norm has no parameters.",
         ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+def f(x):
+    scale = nn.Parameter(torch.ones(3))  # error: CL323
+    return x * scale
+''',
+            good='''
+import torch
+
+def f(x):
+    scale = torch.ones(3)
+    return x * scale
+''',
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -108,7 +127,12 @@ f = Net
         callee = ctx.callee(node)
         if callee.receiver is not None or callee.project is not None:
             return
-        if callee.name.startswith("torch.nn.") and self._makes(node, callee.name, ctx):
+        if callee.name in _PARAMETERS:
+            data = ctx.argument(node, 0, "data")
+            fact = ctx.fact(data) if data is not None else None
+            if data is None or (isinstance(fact, Tensor) and not fact.role):
+                yield call_seen(node, callee, "a parameter can't be made inside a graph", "GB0264")
+        elif callee.name.startswith("torch.nn.") and self._makes(node, callee.name, ctx):
             text = f"`{shown(node)}` makes parameters, which a graph can't"
             yield call_seen(node, callee, text, "GB0264")
 

@@ -5,26 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Const, Context, Example, Rule, Sighting, Static, options
+from ..base import Array, Const, Context, Example, Extern, Rule, Sighting, Static, options
 from .file_io import is_io
+from .numpy_names import INDEXED, call_break, foreign_elements
 from .seen import call_seen, shown
 
-# Parts of numpy that are code of their own, and not among the functions torch_facts lists.
-_PARTS = {
-    "numpy.lib.": "GB0007",
-    "numpy.polynomial.": "GB0007",
-    "numpy.ma.": "GB0007",
-    "numpy.char.": "GB0156",
-    "numpy.emath.": "GB0156",
-    "numpy.testing.": "GB0007",
-    "numpy.ctypeslib.": "GB0007",
-}
-_MORE = {
-    "numpy.result_type": "GB0208",
-    "numpy.can_cast": "GB0208",
-    "numpy.linalg.lstsq": "GB0036",
-    "numpy.ndarray.__array__": "GB4315",
-}
+_USED = {"strides": "GB4841", "itemsize": "GB4841", "nbytes": "GB4841", "__array__": "GB4315"}
 _READS = frozenset({"tolist", "item"})  # reading values out is a matter of its own
 
 
@@ -56,8 +42,8 @@ class NumpyGap(Rule):
     code = "CL307"
     name = "numpy-gap"
     summary = "numpy code that has no twin in torch"
-    nodes = (ast.Call, ast.Attribute)
-    graph_breaks = ("GB0294", "GB0157", "GB0158", "GB4315")
+    nodes = (ast.Call, ast.Attribute, ast.Subscript)
+    graph_breaks = ("GB0294", "GB0157", "GB0158", "GB4315", "GB0055", "GB0290", "GB0007")
     examples = (
         Example(
             bad='''
@@ -99,36 +85,33 @@ def f(x):
         """Yield a sighting for numpy code outside of torch's twin."""
         if isinstance(node, ast.Attribute):
             yield from self._attribute(node, ctx)
-            return
-        assert isinstance(node, ast.Call)
+        elif isinstance(node, ast.Subscript):
+            held = ctx.fact(node.value)
+            if isinstance(held, Extern) and held.name in INDEXED:
+                text = f"`{shown(node.value)}[…]` has no twin in torch"
+                yield Sighting(node, text, graph_breaks=("GB0008",))
+        elif isinstance(node, ast.Call):
+            yield from self._call(node, ctx)
+
+    def _call(self, node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         callee = ctx.callee(node)
         name = callee.name
-        if name.startswith("numpy.ndarray."):
-            if ctx.argument(node, 0, "dtype") is not None and name.endswith(".astype"):
-                yield from self._dtype(node, 0, ctx)
-            return
         if not name.startswith("numpy.") or name.startswith("numpy.random.") or is_io(name):
             return
-        id = "GB0294" if ctx.torch.numpy(name) == "no" else _MORE.get(name, "")
-        if not id:
-            id = next((i for part, i in _PARTS.items() if name.startswith(part)), "")
+        array = name.startswith("numpy.ndarray.")
+        id = "" if array else call_break(name, ctx)
         if id:
             yield call_seen(node, callee, f"`{shown(node)}` has no twin in torch", id)
-        elif name.rpartition(".")[2] in ("array", "zeros", "ones", "empty", "full", "asarray"):
-            yield from self._dtype(node, 2 if name.endswith(".full") else 1, ctx)
-
-    def _dtype(self, node: ast.Call, position: int, ctx: Context) -> Iterator[Sighting]:
-        dtype = ctx.argument(node, position, "dtype")
-        name = getattr(ctx.fact(dtype), "name", "") if dtype is not None else ""
-        if name in ("builtins.object", "builtins.str", "builtins.bytes"):
-            kind = name.partition(".")[2]
-            yield Sighting(node, f"`{shown(node)}` makes an array of {kind}, which torch hasn't",
-                           graph_breaks=("GB0055",))
+            return
+        id, kind = foreign_elements(node, name, ctx)
+        if id:
+            text = f"`{shown(node)}` makes an array of {kind}, which torch hasn't"
+            yield call_seen(node, callee, text, id)
 
     def _attribute(self, node: ast.Attribute, ctx: Context) -> Iterator[Sighting]:
         if not isinstance(node.ctx, ast.Load) or node.attr in _READS:
             return
-        id = ctx.torch.ndarray(node.attr)
+        id = _USED.get(node.attr) or ctx.torch.ndarray(node.attr)
         if id is None or id == "ok":
             return
         facts = options(ctx.fact(node.value))

@@ -5,8 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, FromTensor, Mapping, Rule, Sequence, Sighting, Tensor, options
-from ..base.facts import Fact
+from ..base import (
+    DEFAULT_ONLY,
+    Context,
+    Example,
+    Mapping,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
+from .draws import bound_in, drawn_in
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
@@ -120,20 +130,21 @@ def f(x):
             yield call_seen(node, callee, text, id)
 
     def _index(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
-        drawn = _drawn(ctx.fact(node.slice))
+        index = ctx.fact(node.slice)
+        drawn = drawn_in(index) or bound_in(index)
         if drawn is None or not isinstance(node.ctx, ast.Load):
             return
+        sliced = drawn_in(index) is None
         for held in options(ctx.fact(node.value)):
             holder = isinstance(held, (Tensor, Sequence, Mapping))
+            if sliced and isinstance(held, Tensor):
+                text = f"`{shown(node)}` has a size drawn at random"
+                yield Sighting(node, text, drawn, breaks=DEFAULT_ONLY, graph_breaks=("GB0124",))
+                return
+            if sliced:
+                continue
             if holder or getattr(held, "cls", None) in _HOLDERS:
                 text = f"`{shown(node)}` is indexed with a number drawn at random"
                 id = "GB0033" if isinstance(held, Tensor) else "GB0178"
                 yield Sighting(node, text, drawn, graph_breaks=(id,))
                 return
-
-
-def _drawn(fact: Fact) -> Fact | None:
-    for option in options(fact):
-        if isinstance(option, FromTensor) and option.how == "random" and option.kind in ("int", ""):
-            return option
-    return None

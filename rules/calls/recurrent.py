@@ -89,7 +89,7 @@ class Net(nn.GRU):
 net = Net(4, 4)
 
 def f(x):
-    return net(x)
+    return net(x)  # error: CL314
 ''',
             good='''
 import torch
@@ -109,9 +109,29 @@ def f(x):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
-        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
-        if not isinstance(callee.receiver, Instance) or not ctx.torch.is_rnn(stem):
+        if name in ("torch.lstm", "torch.gru"):
+            text = f"`{shown(node)}` isn't traced by default"
+            yield call_seen(node, callee, text, "GB0014")
             return
-        kind = stem.rpartition(".")[2]
+        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
+        if not isinstance(callee.receiver, Instance):
+            return
+        if ctx.torch.is_rnn(stem):
+            kind = stem.rpartition(".")[2]
+        else:
+            kind = _subclassed(callee.receiver, ctx) if name == "" else ""
+        if not kind:
+            return
         text = f"`{shown(node)}` runs an nn.{kind}, which Dynamo doesn't trace by default"
         yield call_seen(node, callee, text, "GB0014")
+
+
+def _subclassed(this: Instance, ctx: Context) -> str:
+    """Return "LSTM" for an object of a class of the project that derives from nn.LSTM."""
+    if isinstance(this.cls, str) or not this.module:
+        return ""
+    for base in this.cls.node.bases:
+        last = ast.unparse(base).rpartition(".")[2]
+        if ctx.torch.is_rnn(f"torch.nn.{last}"):
+            return last
+    return ""

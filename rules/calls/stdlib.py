@@ -10,6 +10,7 @@ from ..base import Context
 
 _MEASURED = {
     "GB0007": (
+        "os.path.abspath "
         "asyncio.new_event_loop atexit.unregister base64.b64decode binascii.hexlify "
         "bisect.bisect_left bisect.bisect_right bisect.insort_left bisect.insort_right "
         "cmath.exp cmath.phase cmath.rect codecs.encode contextvars.copy_context "
@@ -102,6 +103,9 @@ _MEASURED = {
     ),
     "GB7786": (
         "inspect.cleandoc"
+    ),
+    "GB9625": (
+        "traceback.format_exc"
     ),
     "GB8977": (
         "ctypes.CDLL"

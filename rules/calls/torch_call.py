@@ -32,8 +32,17 @@ _MORE = {
     "torch.backends.cudnn.flags": "GB0208",
     "torch.nn.attention.bias.causal_lower_right": "GB0026",
     "torch.nn.attention.bias.causal_upper_left": "GB0026",
+    "torch.can_cast": "GB0208",
+    "torch.nested.nested_tensor": "GB0016",
     "torch.func.linearize": "GB0007",
+    "torch.func.stack_module_state": "GB7324",
     "torch.fx.symbolic_trace": "GB0116",
+    "torch.autograd.gradcheck": "GB0007",
+    "torch.autograd.gradgradcheck": "GB0007",
+    "torch.autograd.functional.jacobian": "GB0055",
+    "torch.autograd.functional.hessian": "GB0055",
+    "torch.autograd.functional.vjp": "GB0055",
+    "torch.autograd.functional.jvp": "GB0055",
     "torch._dynamo.reset": "GB0007",
     "torch._dynamo.mark_dynamic": "",
     "torch._dynamo.maybe_mark_dynamic": "",
@@ -51,8 +60,7 @@ class TorchCall(Rule):
     `torch.compiler.reset()`, `torch._dynamo.mark_dynamic(x, 0)`, …
 
     ## Why it matters
-    They are neither operations that a graph can hold nor Python that can be traced: they ask the
-    driver, or handle objects of C++. The graph ends at the call.
+    They ask the driver, or handle objects of C++: the graph ends at the call.
 
     ## Example
     See the bad and good modules below.
@@ -132,11 +140,12 @@ def f(x):
         name = callee.name
         if not name.startswith("torch.") or callee.project is not None:
             return
-        if name.startswith(_ELSEWHERE) or is_io(name) or touches_state(name):
+        if name.startswith(_ELSEWHERE) and name not in _MORE:
             return
-        if name.rpartition(".")[2] in RNN_UTILS or "data_dependent_output" in ctx.torch.tags(name):
+        if is_io(name) or touches_state(name):
             return
-        if "dynamic_output_shape" in ctx.torch.tags(name):
+        data = {"data_dependent_output", "dynamic_output_shape"} & ctx.torch.tags(name)
+        if data or name.rpartition(".")[2] in RNN_UTILS:
             return
         id = ctx.torch.break_id(name) or _MORE.get(name)
         if id is not None:

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from .seen import call_seen, shown
 
+_CALLED = "torch.jit.ScriptModule."
+
 
 class TorchScript(Rule):
-    """TorchScript is made or steered inside compiled code.
+    """TorchScript is made or run inside compiled code.
 
     ## What it does
-    Flags `torch.jit.script`, `trace`, `freeze`, `fork`, `wait`, `isinstance` and the like called in
-    code that is captured. (Calls of scripted modules are the matter of `scripted-module-call`.)
+    Flags `torch.jit.script`, `trace`, `fork`, `wait`, `isinstance` and the like called inside, and
+    calls of modules that `torch.jit.script`, `trace` or `load` made.
 
     ## Why it matters
-    TorchScript is a compiler of its own, whose entry points Dynamo doesn't trace: the graph ends
-    at the call, and scripting again on every call is slow besides.
+    A scripted module is a C++ object with a compiler of its own. Dynamo can't look into it: the
+    graph ends before it and starts again behind it, and nothing is fused across.
 
     ## Example
     See the bad and good modules below.
@@ -35,7 +37,7 @@ class TorchScript(Rule):
     name = "torchscript-inside"
     summary = "TorchScript inside compiled code"
     nodes = (ast.Call,)
-    graph_breaks = ("GB0007", "GB0098", "GB0008")
+    graph_breaks = ("GB4695", "GB0007", "GB0098", "GB0008")
     examples = (
         Example(
             bad='''
@@ -81,6 +83,26 @@ def f(x):
     return double(x)
 ''',
         ),
+        Example(
+            bad='''
+import torch
+from torch import nn
+
+layer = torch.jit.script(nn.Linear(3, 3))  # error: CL704
+
+def f(x):
+    return layer(x)  # error: CL316
+''',
+            good='''
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+
+def f(x):
+    return layer(x)
+''',
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -89,7 +111,7 @@ def f(x):
         callee = ctx.callee(node)
         name = callee.name
         if name.startswith("torch.jit.") and callee.project is None:
-            id = ctx.torch.break_id(name)
+            id = "GB4695" if name.startswith(_CALLED) else ctx.torch.break_id(name)
             if id:
                 text = f"`{shown(node)}` isn't traced: the graph ends here"
                 yield call_seen(node, callee, text, id)

@@ -59,4 +59,4 @@ def f(x):
         """Yield a sighting for every call of torch.autograd.grad."""
         assert isinstance(node, ast.Call)
         if ctx.callee(node).name == "torch.autograd.grad":
-            yield Sighting(node, "`torch.autograd.grad` asks for gradients while the graph is built")
+            yield Sighting(node, "`torch.autograd.grad` asks for gradients while capturing")

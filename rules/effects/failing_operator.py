@@ -11,8 +11,11 @@ from .handlers import caught, guarded
 
 _ERRORS = frozenset({"RuntimeError", "Exception", "BaseException", "LinAlgError", ""})
 _SHAPED = frozenset(
-    "matmul mm bmm mv dot addmm baddbmm view reshape expand cat stack concat einsum "
-    "tensordot unflatten split_with_sizes as_strided cholesky inv inverse solve eigh".split()
+    {
+        "matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm", "view", "reshape", "expand",
+        "cat", "stack", "concat", "einsum", "tensordot", "unflatten", "split_with_sizes",
+        "as_strided", "cholesky", "inv", "inverse", "solve", "eigh",
+    }
 )
 
 

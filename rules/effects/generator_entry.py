@@ -77,4 +77,4 @@ def witness():
         if node is not ctx.function or not ctx.entry or not ctx.options.fullgraph:
             return
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own(node)):
-            yield Sighting(node, f"`{node.name}` is a generator: calling it runs nothing to capture")
+            yield Sighting(node, f"`{node.name}` is a generator: a call runs nothing to capture")

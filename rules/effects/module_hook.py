@@ -9,8 +9,10 @@ from ..base import Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
 
 _HOOKS = frozenset(
-    "register_forward_hook register_forward_pre_hook register_full_backward_hook "
-    "register_full_backward_pre_hook register_backward_hook".split()
+    {
+        "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+        "register_full_backward_pre_hook", "register_backward_hook",
+    }
 )
 
 

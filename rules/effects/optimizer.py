@@ -104,9 +104,7 @@ def f(x):
             ids = ("GB0099",) if owner.endswith(".LBFGS") else (
                 ("GB0025",) if method == "step" and "lr_scheduler" not in owner else ("GB0008",)
             )
-        elif owner in _SCALERS and callee.receiver is not None:
-            ids = ("GB0008",)
-        elif _makes(name):
+        elif (owner in _SCALERS and callee.receiver is not None) or _makes(name):
             ids = ("GB0008",)
         else:
             return

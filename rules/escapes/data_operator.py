@@ -14,19 +14,19 @@ _TAGS = frozenset({"data_dependent_output", "dynamic_output_shape"})
 _OWNED = frozenset({
     "item", "tolist", "nonzero", "argwhere", "where", "masked_select", "unique",
     "unique_consecutive", "bincount", "repeat_interleave", "equal", "allclose", "is_nonzero",
-    "one_hot", "narrow", "__getitem__", "index",
+    "one_hot", "narrow", "__getitem__", "index", "ctc_loss",
 })
 # Captured by no mode, though torch's tables would let fullgraph make a symbol of the size.
-_ALWAYS = frozenset({"combinations", "ctc_loss", "_ctc_loss"})
+_ALWAYS = frozenset({"combinations"})
 
 
 class DataOperator(Rule):
-    """An operator whose size or value depends on data: `ctc_loss`, `cov`, `lstsq`, …
+    """An operator whose size or value depends on data: `cov`, `lstsq`, `combinations`, …
 
     ## What it does
     Flags every operator that torch itself tags as data-dependent (`data_dependent_output`,
-    `dynamic_output_shape`) and that has no rule of its own: `F.ctc_loss`, `nn.CTCLoss`,
-    `torch.cov`, `torch.corrcoef`, `torch.linalg.lstsq`, `torch.combinations`.
+    `dynamic_output_shape`) and that has no rule of its own: `torch.cov`, `torch.corrcoef`,
+    `torch.linalg.lstsq`, `torch.combinations`.
 
     ## Why it matters
     Shapes can't be followed through them while capturing: the graph breaks. Those named here
@@ -38,8 +38,7 @@ class DataOperator(Rule):
     ## Fix
     Use an operator of fixed shape: for `cov`, centre and multiply; for `lstsq`,
     `torch.linalg.pinv` or `solve` of the normal equations; for `combinations`, indices from
-    `torch.triu_indices`. A loss such as `ctc_loss` can be taken outside of the compiled model, or
-    wrapped as a `torch.library.custom_op`.
+    `torch.triu_indices`. Others can be wrapped as a `torch.library.custom_op`.
 
     ## When it is safe
     Outside of the compiled region.
@@ -83,27 +82,6 @@ def f(x: torch.Tensor):
 ''',
             inputs="[(torch.randn(3),)]",
         ),
-        Example(
-            bad='''
-import torch
-from torch import nn
-
-LOSS = nn.CTCLoss()
-
-def f(x: torch.Tensor, y: torch.Tensor):
-    return LOSS(x, y, (5, 5), (2, 2))  # error: CL418
-''',
-            good='''
-import torch
-from torch import nn
-
-LOSS = nn.NLLLoss()
-
-def f(x: torch.Tensor, y: torch.Tensor):
-    return LOSS(x[0], y[:, 0])
-''',
-            inputs="[(torch.randn(5, 2, 4).log_softmax(-1), torch.tensor([[1, 2], [1, 3]]))]",
-        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -111,8 +89,6 @@ def f(x: torch.Tensor, y: torch.Tensor):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
-        if name == "torch.nn.CTCLoss":
-            name = "torch.nn.functional.ctc_loss"
         last = name.rpartition(".")[2]
         if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):
             return

@@ -5,23 +5,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Context, DEFAULT_ONLY, Example, Fact, Mode, Rule, Sequence, Sighting, options
+from ..base import (
+    BOTH,
+    DEFAULT_ONLY,
+    Context,
+    Example,
+    Fact,
+    Mode,
+    Rule,
+    Sequence,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
-from .data import METHOD, extern, held, read_number
+from .data import extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
 # Functions that ask what a number is that was read out of a tensor; others carry on its symbol.
-_ASKING = frozenset(
-    f"math.{name}"
-    for name in "exp log log10 pow atan2 fabs isnan isinf isfinite isclose hypot gcd fmod".split()
-) | {"builtins.divmod"}
-_DUNDERS = {
-    "__int__": DEFAULT_ONLY,
-    "__float__": DEFAULT_ONLY,
-    "__bool__": BOTH,
-    "__index__": BOTH,
-    "__complex__": BOTH,
-}
+_ASKING = frozenset({
+    "math.exp", "math.log", "math.log10", "math.pow", "math.atan2", "math.fabs", "math.isnan",
+    "math.isinf", "math.isfinite", "math.isclose", "math.hypot", "math.gcd", "math.fmod",
+    "builtins.divmod",
+})
 
 
 class TensorToNumber(Rule):
@@ -33,17 +38,15 @@ class TensorToNumber(Rule):
     `math` that is given a tensor.
 
     ## Why it matters
-    They read the value, as `.item()` does: the graph ends, the host waits for the device. The
-    functions of `math` and `complex()` fail under `fullgraph=True` as well, since they must know
-    the number.
+    They read the value, as `.item()` does: the graph ends, the host waits for the device.
+    `complex()` and the functions of `math` fail under `fullgraph=True` as well.
 
     ## Example
     See the bad and good modules below.
 
     ## Fix
-    Stay with tensors: `t.to(torch.int64)`, `t.float()`, `t != 0`, `torch.sqrt(t)`. For numbers
-    that follow from shapes use `math.prod(x.shape)` or `x.numel()` instead of NumPy, which makes
-    an array of them.
+    Stay with tensors: `t.long()`, `t.float()`, `t != 0`, `torch.sqrt(t)`. For what follows from
+    shapes use `math.prod(x.shape)` instead of NumPy, which makes an array of it.
 
     ## When it is safe
     `int` and `float` under `fullgraph=True`, or with
@@ -109,7 +112,7 @@ def f(x: torch.Tensor):
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting when a conversion or a function of `math` is given tensor data."""
+        """Yield a sighting for conversions and functions of `math` that are given tensor data."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
@@ -132,10 +135,6 @@ def f(x: torch.Tensor):
                 fact = _element(ctx.fact(node.args[1]))
                 if fact is not None:
                     yield self._read(node, fact, DEFAULT_ONLY)
-        elif name.startswith(METHOD + "__") and callee.receiver is not None:
-            found = _DUNDERS.get(name[len(METHOD) :])
-            if found is not None:
-                yield self._read(node, callee.receiver, found)
 
     def _read(self, node: ast.Call, fact: Fact, breaks: tuple) -> Sighting:
         return Sighting(
@@ -144,7 +143,6 @@ def f(x: torch.Tensor):
 
 
 def _element(fact: Fact) -> Fact | None:
-    """The tensor that iterating over a value gives."""
     for option in options(fact):
         found = held(option.element()) if isinstance(option, Sequence) else held(option)
         if found is not None:

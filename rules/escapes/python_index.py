@@ -24,21 +24,14 @@ from ..base.reading import shown
 from .data import derived, held, read_in, read_number
 
 _FULLGRAPH = (Mode.FULLGRAPH,)
-# Methods of Python containers whose first argument has to be known while capturing.
-_METHODS = frozenset({
-    "list.pop", "list.insert", "list.count", "tuple.count", "dict.get", "dict.pop",
-    "dict.setdefault", "set.add", "set.discard", "set.remove",
-})
-# Functions that take every element of their first argument as a key.
-_KEYED = frozenset({"builtins.set", "builtins.frozenset", "dict.fromkeys"})
 
 
 class PythonIndex(Rule):
-    """A list index, dict key or repeat count that a tensor decides.
+    """A list index or dict key that a tensor decides.
 
     ## What it does
     Flags `layers[i]` where `i` is a tensor, or a number read out of one with `.item()`, and
-    `layers` a list, tuple or `nn.ModuleList`; dict keys and `[x] * n` likewise.
+    `layers` a list, tuple, dict or `nn.ModuleList`.
 
     ## Why it matters
     Which Python object is meant has to be known while capturing. A tensor as an index is read
@@ -60,7 +53,7 @@ class PythonIndex(Rule):
     code = "CL426"
     name = "python-index"
     summary = "a list index or dict key that a tensor decides"
-    nodes = (ast.Subscript, ast.Call, ast.BinOp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+    nodes = (ast.Subscript,)
     graph_breaks = ("GB0124",)
     examples = (
         Example(
@@ -102,28 +95,9 @@ def f(x: torch.Tensor, which: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a Python container is asked for what a tensor decides."""
-        if isinstance(node, ast.Subscript):
-            if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-                yield from self._subscript(node, ctx)
-        elif isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Mult):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    if all(isinstance(o, Sequence) for o in options(ctx.fact(one))):
-                        number = read_number(ctx.fact(other))
-                        if number is not None:
-                            yield self._unknown(other, number, "the repeat count")
-        elif isinstance(node, ast.Call):
-            name = ctx.callee(node).name
-            if node.args and (name in _METHODS or name in _KEYED):
-                fact = ctx.fact(node.args[0])
-                number = read_in(fact) if name in _KEYED else read_number(fact)
-                if number is not None:
-                    yield self._unknown(node.args[0], number, "what is looked up")
-        else:
-            for key in _keys(node):
-                number = read_number(ctx.fact(key))
-                if number is not None:
-                    yield self._unknown(key, number, "the key")
+        assert isinstance(node, ast.Subscript)
+        if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            yield from self._subscript(node, ctx)
 
     def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         base, index = ctx.fact(node.value), ctx.fact(node.slice)
@@ -148,14 +122,3 @@ def f(x: torch.Tensor, which: torch.Tensor):
     def _unknown(self, node: ast.expr, number: Fact, what: str) -> Sighting:
         text = f"{what} `{shown(node)}` comes from a tensor, and must be known while capturing"
         return Sighting(node, text, number, breaks=_FULLGRAPH)
-
-
-def _keys(node: ast.AST) -> list[ast.expr]:
-    """Return the expressions that a display or comprehension hashes."""
-    if isinstance(node, ast.Set):
-        return [key for key in node.elts if not isinstance(key, ast.Starred)]
-    if isinstance(node, ast.SetComp):
-        return [node.elt]
-    if isinstance(node, ast.DictComp):
-        return [node.key]
-    return [key for key in node.keys if key is not None] if isinstance(node, ast.Dict) else []

@@ -24,8 +24,7 @@ class TensorMemory(Rule):
     ## What it does
     Flags tensor methods that Dynamo has no answer for: `storage`, `storage_offset`,
     `is_inference`, `is_shared`, `is_pinned`, `is_same_size`, `is_set_to`, `is_conj`, `is_signed`,
-    `share_memory_`, also as functions of torch; `data_ptr()` where its value is used;
-    `untyped_storage().data_ptr()`.
+    `share_memory_`; `data_ptr()` where its value is used; `untyped_storage().data_ptr()`.
 
     ## Why it matters
     While capturing there is no memory, only shapes and dtypes. The graph breaks in every mode.
@@ -95,8 +94,8 @@ def f(x: torch.Tensor, y: torch.Tensor):
         last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if last in _STORAGE and _of_storage(node, ctx):
             ids: tuple[str, ...] = ("GB0156",)
-        elif callee.name.startswith("torch.") and callee.name.count(".") < 3:
-            ids = self._ids(node, callee.name.rpartition(".")[2], callee.receiver is None, ctx)
+        elif callee.name.startswith(METHOD):
+            ids = self._ids(node, callee.name[len(METHOD) :], ctx)
         else:
             return
         if ids:
@@ -104,16 +103,15 @@ def f(x: torch.Tensor, y: torch.Tensor):
             fact = subject(node, callee, ctx)
             yield Sighting(node, text, fact, certainty=certainty(callee), graph_breaks=ids)
 
-    def _ids(self, node: ast.Call, last: str, function: bool, ctx: Context) -> tuple[str, ...]:
+    def _ids(self, node: ast.Call, last: str, ctx: Context) -> tuple[str, ...]:
         if last == "data_ptr":
             parent = ctx.parent(node)
             compared = isinstance(parent, ast.Compare) and parent.left is node
             return ("GB5976",) if compared or isinstance(parent, ast.BinOp) else ()
         if last in _OWNED or (last.startswith("__") and last != "__array__"):
             return ()
-        method = ctx.torch.break_id(METHOD + last)  # of functions, those that are methods as well
-        found = ctx.torch.break_id(f"torch.{last}") if function and method else method
-        return () if found is None or (function and method is None) else (found,)
+        found = ctx.torch.break_id(METHOD + last)
+        return () if found is None else (found,)
 
 
 def _of_storage(node: ast.Call, ctx: Context) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
-from .iteration import JOINING
+from .iteration import JOINING, inner
 
 
 class GrowingCat(Rule):
@@ -87,12 +87,24 @@ def witness():
         call = node.value
         if len(node.targets) != 1 or not isinstance(call, ast.Call) or not call.args:
             return
-        if ctx.callee(call).name not in JOINING or ctx.loop(node) is None:
+        loop = ctx.loop(node)
+        if ctx.callee(call).name not in JOINING or loop is None:
             return
         parts = call.args[0]
         target = ast.unparse(node.targets[0])
+        if sum(target in _stored(other) for other in inner(loop.body)) > 1:
+            return  # made anew in each turn, as where a decoder joins skip connections
         if isinstance(parts, (ast.List, ast.Tuple)) and any(
             ast.unparse(part) == target and tensor_of(ctx.fact(part)) for part in parts.elts
         ):
             text = f"`{target}` is copied at every turn by `{shown(call.func)}`: gather a list"
             yield Sighting(node, text, ctx.fact(call))
+
+
+def _stored(node: ast.AST) -> list[str]:
+    """Return the targets of an assignment, as written."""
+    if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+        return []
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    parts = [p for t in targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return [ast.unparse(part) for part in parts]

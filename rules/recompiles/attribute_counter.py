@@ -117,6 +117,6 @@ class f(nn.Module):
             return
         target, _ = moved
         if isinstance(target, ast.Attribute) and kept(target, ctx):
-            if whole_number(ctx.fact(target)):
+            if whole_number(ctx.fact(target), loose=True):
                 what = f"`{shown(target)}` is an int that changes with every call: each recompiles"
                 yield Sighting(node, what)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 
-from ..base import Const, Context, Fact, ShapeInt, Static, options
-from ..base.scopes import dotted, outlives, own, parameters
+from ..base import Const, Context, Fact, ShapeInt, Static, Unknown, options
+from ..base.scopes import dotted, outlives, own
 
 
-def whole_number(fact: Fact) -> bool:
-    """Say whether a fact is surely a Python int: a constant, configuration or a size."""
+def whole_number(fact: Fact, loose: bool = False) -> bool:
+    """Say whether a fact is surely a Python int: a constant, configuration or a size.
+
+    With `loose`, what isn't known of it may be left out: an attribute that starts as an int, and
+    to which something of unknown type is added elsewhere.
+    """
     found = [o for o in options(fact) if not (isinstance(o, Const) and o.value is None)]
+    if loose:
+        found = [o for o in found if not isinstance(o, Unknown)]
     return bool(found) and all(
         isinstance(o, (Const, Static, ShapeInt)) and o.kind == "int" for o in found
     )
@@ -43,25 +49,24 @@ def counts(node: ast.AST, ctx: Context) -> tuple[ast.expr, ast.expr] | None:
     return target, step
 
 
-def kept(node: ast.expr, ctx: Context) -> bool:
+def kept(node: ast.expr, ctx: Context, filled: bool = False) -> bool:
     """Say whether an attribute or global holds state from call to call.
 
     The object it is on must have been there before, and the function must not start it afresh
-    (`self.outputs = []` at the top of forward).
+    (`self.outputs = []` at the top of forward), unless that is how it is `filled`.
     """
     if isinstance(node, ast.Name):
         return declared_global(node.id, ctx)
     if not isinstance(node, ast.Attribute) or not outlives(node.value, ctx):
         return False
-    return not restarted(dotted(node), ctx)
+    return filled or not restarted(dotted(node), ctx)
 
 
 def declared_global(name: str, ctx: Context) -> bool:
-    """Say whether the function declares a name global, or reads a global of that name."""
-    for part in own(ctx.function):
-        if isinstance(part, ast.Global) and name in part.names:
-            return True
-    return False
+    """Say whether the function declares a name global."""
+    return any(
+        isinstance(part, ast.Global) and name in part.names for part in own(ctx.function)
+    )
 
 
 def restarted(path: str, ctx: Context) -> bool:
@@ -91,7 +96,3 @@ def shrunk(path: str, ctx: Context) -> bool:
 
 _SHRINK = frozenset({"pop", "popleft", "clear", "remove", "popitem", "discard"})
 
-
-def local_parameter(name: str, ctx: Context) -> bool:
-    """Say whether a name is a parameter of the function."""
-    return name in parameters(ctx.function)

@@ -56,15 +56,17 @@ def run(x, passes):
     return y
 
 def timed(work):
-    work()
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    times = []
+    for _ in range(6):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
 
 def witness():
     x = torch.ones(3)
     compiled = torch.compile(step, backend="eager")
-    return timed(lambda: run(x, 50)) > 2 * timed(lambda: [compiled(x) for _ in range(50)])
+    return timed(lambda: run(x, 50)) > 3 * timed(lambda: [compiled(x) for _ in range(50)])
 """,
             good="""
 import time
@@ -80,15 +82,17 @@ def run(x, passes):
     return y
 
 def timed(work):
-    work()
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    times = []
+    for _ in range(6):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
 
 def witness():
     x = torch.ones(3)
     compiled = torch.compile(step, backend="eager")
-    return timed(lambda: run(x, 50)) > 2 * timed(lambda: [compiled(x) for _ in range(50)])
+    return timed(lambda: run(x, 50)) > 3 * timed(lambda: [compiled(x) for _ in range(50)])
 """,
             truth="witness",
             entry="explicit",

@@ -57,16 +57,18 @@ class Net(nn.Module):
         return torch.compile(self.body, backend="eager")(x)  # error: CL702
 
 def timed(work):
-    work()
-    start = time.perf_counter()
-    for _ in range(50):
-        work()
-    return time.perf_counter() - start
+    times = []
+    for _ in range(6):
+        start = time.process_time()
+        for _ in range(50):
+            work()
+        times.append(time.process_time() - start)
+    return min(times)
 
 def witness():
     net, x = Net(), torch.ones(3)
     compiled = torch.compile(net.body, backend="eager")
-    return timed(lambda: net(x)) > 2 * timed(lambda: compiled(x))
+    return timed(lambda: net(x)) > 3 * timed(lambda: compiled(x))
 """,
             good="""
 import time
@@ -85,16 +87,18 @@ class Net(nn.Module):
         return self.compiled(x)
 
 def timed(work):
-    work()
-    start = time.perf_counter()
-    for _ in range(50):
-        work()
-    return time.perf_counter() - start
+    times = []
+    for _ in range(6):
+        start = time.process_time()
+        for _ in range(50):
+            work()
+        times.append(time.process_time() - start)
+    return min(times)
 
 def witness():
     net, x = Net(), torch.ones(3)
     compiled = torch.compile(net.body, backend="eager")
-    return timed(lambda: net(x)) > 2 * timed(lambda: compiled(x))
+    return timed(lambda: net(x)) > 3 * timed(lambda: compiled(x))
 """,
             truth="witness",
             entry="explicit",

@@ -44,42 +44,43 @@ class CompileTwice(Rule):
             bad="""
 import torch
 
-def make(f):
-    return torch.compile(f, backend="eager")
+used = []
 
-@torch.compile(fullgraph=True, backend="eager")
+def careful(graph, inputs):
+    used.append("careful")
+    return graph.forward
+
+@torch.compile(backend=careful)
 def step(x):
-    torch._dynamo.graph_break()
-    return x + 1
+    return x.relu() + 1
 
 fast = torch.compile(step, backend="eager")  # error: CL713
 
 def witness():
-    try:
-        fast(torch.ones(3))
-    except Exception:
-        return False
-    return True
+    fast(torch.ones(3))
+    return not used
 """,
             good="""
 import torch
 
-def step(x):
-    torch._dynamo.graph_break()
-    return x + 1
+used = []
 
-fast = torch.compile(step, fullgraph=True, backend="eager")
+def careful(graph, inputs):
+    used.append("careful")
+    return graph.forward
+
+def step(x):
+    return x.relu() + 1
+
+fast = torch.compile(step, backend=careful)
 
 def witness():
-    try:
-        fast(torch.ones(3))
-    except Exception:
-        return False
-    return True
+    fast(torch.ones(3))
+    return not used
 """,
             truth="witness",
             entry="explicit",
-            note="The inner fullgraph=True is lost: nothing tells of the graph break any more.",
+            note="The backend of the inner call is never asked.",
         ),
     )
 
@@ -97,9 +98,8 @@ def witness():
             return  # one call in a loop: compile-in-loop speaks of it
         text = ast.unparse(target)
         if before is not None:
-            yield Sighting(
-                node, f"`{text}` is compiled already: options given there are lost", fact
-            )
+            message = f"`{text}` is compiled already: options given there are lost"
+            yield Sighting(node, message, fact)
         elif isinstance(fact, Function) and any(map(_compiles, fact.function.decorators)):
             message = f"`{text}` is decorated with torch.compile: options given there are lost"
             yield Sighting(node, message)

@@ -10,7 +10,9 @@ from .arms import body_nodes
 from .compiling import compile_name
 
 _MODULE_ONLY = frozenset({"state_dict", "load_state_dict", "parameters", "named_parameters"})
-_SAVING = frozenset({"state_dict", "load_state_dict", "named_parameters", "save_pretrained"})
+_SAVING = frozenset(
+    {"state_dict", "load_state_dict", "named_parameters", "save_pretrained", "isinstance"}
+)
 
 
 class CompiledModuleWrapper(Rule):
@@ -95,9 +97,7 @@ def witness():
         told = isinstance(fact, Unknown) and any(use in _MODULE_ONLY for use, _ in uses)
         if not told and not (isinstance(fact, Instance) and fact.module):
             return
-        saving = next(
-            ((use, at) for use, at in uses if use in _SAVING or use == "isinstance"), None
-        )
+        saving = next(((use, at) for use, at in uses if use in _SAVING), None)
         message = f"`torch.compile({text})` wraps the module"
         if saving is None:
             message += f": `{text}.compile()` keeps its state_dict keys and type"
@@ -116,12 +116,11 @@ def witness():
 def _uses(function: ast.AST, name: str, line: int) -> Iterator[tuple[str, int]]:
     """Yield what is done with a variable after a line: methods called, isinstance, `_orig_mod`."""
     for node in body_nodes(function):
-        if getattr(node, "lineno", 0) <= line:
+        at = getattr(node, "lineno", 0)
+        if at <= line:
             continue
-        if isinstance(node, ast.Attribute) and node.attr == "_orig_mod":
-            yield "_orig_mod", node.lineno
-        elif isinstance(node, ast.Constant) and "_orig_mod" in str(node.value):
-            yield "_orig_mod", node.lineno
+        if "_orig_mod" in str(getattr(node, "attr", getattr(node, "value", ""))):
+            yield "_orig_mod", at
         elif isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == name:
                 yield node.func.attr, node.lineno

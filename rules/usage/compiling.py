@@ -10,30 +10,52 @@ from .arms import body_nodes
 
 # Functions that run once a batch or more often.
 HOT = frozenset(
-    "forward __call__ training_step validation_step test_step predict_step train_step eval_step "
-    "closure".split()
+    {
+        "forward",
+        "__call__",
+        "training_step",
+        "validation_step",
+        "test_step",
+        "predict_step",
+        "train_step",
+        "eval_step",
+        "closure",
+    }
 )
 _MEMOISED = ("cache", "lru_cache", "cached_property")
 
 
 def compile_name(call: ast.Call, ctx: Context) -> str:
-    """Return the name of a call that compiles: "torch.compile" or "….compile" of a module, or ""."""
+    """Return the name of a call that compiles: "torch.compile", "….compile" of a module, or ""."""
     callee = ctx.callee(call)
-    if callee.name == "torch.compile" or ast.unparse(call.func) == "torch.compile":
+    if callee.name == "torch.compile" or _spelled(call.func):
         return "torch.compile"
     if callee.name.endswith(".compile") and getattr(callee.receiver, "module", False):
         return callee.name
     return ""
 
 
+def _spelled(node: ast.expr) -> bool:
+    """`torch.compile`, written out: in code that wasn't reached nothing is resolved."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "compile"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "torch"
+    )
+
+
 def compile_decorator(function: ast.AST, ctx: Context) -> ast.expr | None:
     """Return the decorator that compiles a function, None when there is none."""
     for deco in getattr(function, "decorator_list", ()):
         node = deco.func if isinstance(deco, ast.Call) else deco
-        if getattr(ctx.fact(node), "name", ast.unparse(node)) == "torch.compile":
+        if getattr(ctx.fact(node), "name", "") == "torch.compile" or _spelled(node):
             return deco
-        if isinstance(deco, ast.Call) and ast.unparse(node).rpartition(".")[2] == "partial":
-            if deco.args and ast.unparse(deco.args[0]) == "torch.compile":
+        if isinstance(deco, ast.Call) and "partial" in (
+            getattr(node, "id", ""),
+            getattr(node, "attr", ""),
+        ):
+            if deco.args and _spelled(deco.args[0]):
                 return deco
     return None
 

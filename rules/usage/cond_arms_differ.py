@@ -103,9 +103,10 @@ def f(x):
         assert isinstance(node, ast.Call)
         if operator(node, ctx) != "cond":
             return
-        given = [ctx.argument(node, 1, "true_fn"), ctx.argument(node, 2, "false_fn")]
+        named = (ctx.argument(node, 1, "true_fn"), ctx.argument(node, 2, "false_fn"))
+        given = [arm for arm in named if arm is not None]
         values = operands(ctx.argument(node, 3, "operands"), ctx)
-        if values is None or given[0] is None or given[1] is None:
+        if values is None or len(given) < 2:
             return
         left, right = (ctx.apply(node, ctx.fact(arm), values) for arm in given)
         what = difference(left, right)

@@ -46,11 +46,11 @@ def difference(left: Fact, right: Fact) -> str | None:
     return None
 
 
-def cast_in_one(given: list[ast.expr | None], left: Fact, right: Fact, ctx: Context) -> str | None:
+def cast_in_one(given: list[ast.expr], left: Fact, right: Fact, ctx: Context) -> str | None:
     """Say how arms differ when one ends in a cast: the dtype must have been another before."""
     if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
         return None
-    arms = [arm_of(arm, ctx) for arm in given if arm is not None]
+    arms = [arm_of(arm, ctx) for arm in given]
     if len(arms) < 2 or arms[0] is None or arms[1] is None:
         return None
     casts = [{_cast(value) for value in arm.returned()} for arm in arms if arm is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting, options
 from ..base.hops import compiled_at
@@ -23,8 +24,7 @@ class CompiledTiming(Rule):
 
     ## What it does
     Flags clock readings (`time.perf_counter()` and its like) around a call of a compiled function
-    that wasn't called before them, and around calls on CUDA tensors without
-    `torch.cuda.synchronize()`.
+    that wasn't called before, and around calls on CUDA tensors without synchronisation.
 
     ## Why it matters
     The first call compiles: it takes seconds to minutes and hides what the next ones take. And
@@ -34,8 +34,7 @@ class CompiledTiming(Rule):
     `start = perf_counter(); compiled(x); print(perf_counter() - start)`
 
     ## Fix
-    Call it two or three times before the clock starts, and synchronise before both readings.
-    `torch.utils.benchmark.Timer` does both; `triton.testing.do_bench` too.
+    Call it before the clock starts, and synchronise before both readings.
 
     ## When it is safe
     When the time to compile is what you want to know.
@@ -99,58 +98,53 @@ def witness():
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for every timed call that the clock misjudges."""
-        if not isinstance(node, ast.Module) and node is not ctx.function:
+        if node is not ctx.function:
             return
         calls = [part for part in body_nodes(node) if isinstance(part, ast.Call)]
         clocks = sorted(c.lineno for c in calls if ctx.callee(c).name in _CLOCKS)
-        if len(clocks) < 2:
-            return
-        cuda = any(
-            "cuda" in str(getattr(p, "value", getattr(p, "attr", ""))) for p in body_nodes(node)
-        )
-        in_place = {
-            ast.unparse(call.func.value)
-            for call in calls
-            if isinstance(call.func, ast.Attribute)
-            and compile_name(call, ctx) not in ("", "torch.compile")
-        }
-        compiled = [
-            call
-            for call in calls
-            if _runs_compiled(call, ctx) or ast.unparse(call.func) in in_place
-        ]
-        for start, end in zip(clocks, clocks[1:]):
+        compiled = [call for call in calls if _runs_compiled(call, ctx, calls)]
+        for start, end in pairwise(clocks):
             timed = [call for call in compiled if start < call.lineno <= end]
             if timed:
-                yield from _judge(min(timed, key=lambda c: c.lineno), start, end, calls, ctx, cuda)
+                first = min(timed, key=lambda c: c.lineno)
+                yield from _judge(first, start, end, calls, ctx)
 
 
 def _judge(
-    call: ast.Call, start: int, end: int, calls: list[ast.Call], ctx: Context, cuda: bool
+    call: ast.Call, start: int, end: int, calls: list[ast.Call], ctx: Context
 ) -> Iterator[Sighting]:
     text = ast.unparse(call.func)
-    earlier = [c for c in calls if c.lineno < start and text in map(ast.unparse, (c.func, *c.args))]
-    warm = any(compile_name(c, ctx) == "" for c in earlier)
+    earlier = [c for c in calls if c.lineno < start and compile_name(c, ctx) == ""]
+    warm = any(text in map(ast.unparse, (c.func, *c.args)) for c in earlier)
     loop = ctx.loop(call)
     if not warm and (loop is None or loop.lineno > start):
         yield Sighting(call, f"the first call of `{text}` compiles, and the clock is running")
-    waits = any(
-        isinstance(c.func, ast.Attribute)
-        and c.func.attr in _WAITS
-        and call.lineno <= c.lineno <= end
-        for c in calls
-    )
-    if cuda and not waits:
+    after = [c.func for c in calls if call.lineno <= c.lineno <= end]
+    waits = any(isinstance(func, ast.Attribute) and func.attr in _WAITS for func in after)
+    if not waits and _on_cuda(ctx.function):
         yield Sighting(call, f"`{text}` returns before the device is done: synchronise first")
 
 
-def _runs_compiled(call: ast.Call, ctx: Context) -> bool:
-    """Say whether a call runs something that went through torch.compile."""
+def _on_cuda(function: ast.AST) -> bool:
+    """Say whether a function speaks of CUDA: `.cuda()`, `device="cuda:0"`, `torch.cuda…`."""
+    return any(
+        "cuda" in str(getattr(part, "value", "")) or getattr(part, "attr", "") == "cuda"
+        for part in body_nodes(function)
+        if isinstance(part, (ast.Constant, ast.Attribute))
+    )
+
+
+def _runs_compiled(call: ast.Call, ctx: Context, calls: list[ast.Call]) -> bool:
+    """Say whether a call runs something that went through torch.compile, or `x.compile()`."""
+    text = ast.unparse(call.func)
+    for other in calls:
+        if isinstance(other.func, ast.Attribute) and ast.unparse(other.func.value) == text:
+            if compile_name(other, ctx) not in ("", "torch.compile"):
+                return True
     for option in options(ctx.fact(call.func)):
         if isinstance(option, (Function, Instance)) and compiled_at(option) is not None:
             return True
-        if isinstance(option, Function):
-            for deco in option.function.decorators:
-                if ast.unparse(getattr(deco, "func", deco)) == "torch.compile":
-                    return True
+        decorators = option.function.decorators if isinstance(option, Function) else ()
+        if any(ast.unparse(getattr(deco, "func", deco)) == "torch.compile" for deco in decorators):
+            return True
     return False

@@ -10,8 +10,8 @@ from ..base import Context
 from .arms import Arm, body_nodes
 
 _CONTAINER_WRITES = frozenset(
-    "append extend insert pop remove clear sort reverse update add discard setdefault popitem "
-    "appendleft popleft".split()
+    {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "add"}
+    | {"discard", "setdefault", "popitem", "appendleft", "popleft"}
 )
 
 
