@@ -92,6 +92,12 @@ def _graph_break(id: str, facts: torch_facts.TorchFacts) -> dict[str, Any]:
     }
 
 
+def page(info: RuleInfo) -> str:
+    """Return the docs of a rule as Markdown, by the newest torch that there are tables for."""
+    facts = torch_facts.load(None)
+    return markdown(info, [_graph_break(id, facts) for id in info.graph_breaks])
+
+
 def markdown(info: RuleInfo, breaks: list[dict[str, Any]]) -> str:
     """Return the docs of a rule as Markdown."""
     parts = [

@@ -325,6 +325,8 @@ def _array_method(
         return FromTensor(kind, origin=origin, sure=array.sure)
     if name in ("item", "tolist"):
         return Static()
+    if name.startswith("is_"):  # of torch only: the value is a tensor on this path
+        return Static("bool")
     reduced = name in ("sum", "mean", "any", "all", "max", "min", "std", "prod", "argmax")
     rank = 0 if reduced and not given.args and not given.kwargs else None
     dtype = "bool" if name in ("any", "all") else array.dtype

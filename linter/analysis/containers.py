@@ -129,8 +129,8 @@ def _mapping(
             _store(frame, node, Mapping(mapping.kind, items, mapping.key, mapping.elem))
         if found is not None:
             return found
-        if mapping.exact and isinstance(key, Const):
-            return default
+        if isinstance(key, Const):  # a key that isn't among the known ones
+            return default if mapping.exact else join(mapping.elem, default)
         return join(mapping.element(), default)
     if name == "items":
         pair = Sequence("tuple", (_keys(mapping), mapping.element()))

@@ -18,7 +18,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from .binding import assign
-from .calls import call_method_named
+from .calls import CONSTANT_CALLS, call_method_named
 from .classes import decorated
 from .expressions import element_of, evaluate
 from .frame import Env, Frame, Loop, join_envs, path_of
@@ -204,7 +204,7 @@ def _try(frame: Frame, stmt: ast.Try) -> None:
     if frame.env is not None:
         execute(frame, stmt.orelse)
     after = [frame.env]
-    for handler in stmt.handlers:
+    for handler in () if _cannot_fail(frame, stmt.body) else stmt.handlers:
         frame.env = dict(failed or {})
         frame.visited.add(handler)
         if handler.type is not None:
@@ -220,6 +220,21 @@ def _try(frame: Frame, stmt: ast.Try) -> None:
         execute(frame, stmt.finalbody)
         if ended:
             frame.env = None
+
+
+def _cannot_fail(frame: Frame, body: list[ast.stmt]) -> bool:
+    """Say whether a body only asks torch if it is compiling: its handlers are for other times."""
+    for stmt in body:
+        if isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            names = [getattr(stmt, "module", None) or alias.name for alias in stmt.names]
+            if all(name.partition(".")[0] == "torch" for name in names):
+                continue
+        elif isinstance(stmt, ast.Return) and isinstance(stmt.value, ast.Call):
+            callee = frame.callees.get(stmt.value)
+            if callee is not None and callee.name in CONSTANT_CALLS:
+                continue
+        return False
+    return True
 
 
 def _with(frame: Frame, stmt: ast.With | ast.AsyncWith) -> None:

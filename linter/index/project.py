@@ -29,7 +29,7 @@ class Project:
         self._found: dict[tuple[str, str], ModuleInfo | None] = {}
         self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
         self._follow_roots: dict[str, str] | None = None
-        self._used: dict[str, set[tuple[str, str]]] = {}
+        self._used: dict[ModuleInfo, set[tuple[str, str]]] = {}
         self.size = 0  # characters of source that are held
 
     def open(self, source: SourceFile) -> ModuleInfo:
@@ -71,31 +71,27 @@ class Project:
         key = (name, importer.root)
         if key not in self._found:
             self._found[key] = self._search(name, importer.root, key)
-        self._used.setdefault(os.path.realpath(importer.path), set()).add(key)
+        self._used.setdefault(importer, set()).add(key)
         return self._found[key]
 
-    def dependencies(self, path: str) -> list[str]:
-        """Return every file that an import chain from a file has led to, or looked for in vain.
+    def dependencies(self, module: ModuleInfo) -> list[str]:
+        """Return every file that an import chain from a module has led to, or looked for in vain.
 
         All that was ever looked up counts, by whichever analysis: what is known of a shared
         function after the first region that reaches it isn't looked up again for the second.
         """
-        start = os.path.realpath(path)
         found: set[str] = set()
-        queue = [start]
-        seen = {start}
+        queue = [module]
+        seen = {module}
         while queue:
             for key in self._used.get(queue.pop(), ()):
-                looked = self._looked.get(key, ())
-                found.update(looked)
-                module = self._found.get(key)
-                if module is not None:
-                    real = os.path.realpath(module.path)
-                    found.add(module.path)
-                    if real not in seen:
-                        seen.add(real)
-                        queue.append(real)
-        return sorted(found - {path, start})
+                found.update(self._looked.get(key, ()))
+                inner = self._found.get(key)
+                if inner is not None and inner not in seen:
+                    seen.add(inner)
+                    found.add(inner.path)
+                    queue.append(inner)
+        return sorted(found - {module.path})
 
     def _search(self, name: str, root: str, key: tuple[str, str]) -> ModuleInfo | None:
         looked: list[str] = []
@@ -137,7 +133,8 @@ class Project:
 
     def digest(self, path: str) -> str:
         """Return the content hash of a file that was read, "" when it isn't there."""
-        return self._digests.get(os.path.realpath(path), "")
+        digest = self._digests.get(path)
+        return digest if digest is not None else self._digests.get(os.path.realpath(path), "")
 
     def _installed(self, top: str) -> list[str]:
         if self._follow_roots is None:

@@ -159,9 +159,17 @@ class Mapping(Fact):
         return None
 
     def element(self) -> Fact:
-        """Return one fact that covers every value."""
+        """Return one fact that covers every value.
+
+        Where tensors stand beside other things in an open mapping, as in `**kwargs`, code that
+        takes any of them tells them apart first, by key or by type: then nothing is known.
+        """
         known = [fact for _, fact in self.items]
-        return join_all(known if self.exact else [*known, self.elem])
+        if self.exact:
+            return join_all(known)
+        joined = join_all([*known, self.elem])
+        kinds = {type(o) for o in options(joined) if not (isinstance(o, Const) and not o.value)}
+        return UNKNOWN if Tensor in kinds and kinds - {Tensor, Unknown} else joined
 
 
 @dataclass(frozen=True, slots=True)

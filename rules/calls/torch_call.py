@@ -29,7 +29,6 @@ _ELSEWHERE = (
 # Not in the tables: measured. "" where Dynamo gives no id for what it raises.
 _MORE = {
     "torch.backends.cuda.SDPAParams": "GB0007",
-    "torch.backends.cudnn.flags": "GB0208",
     "torch.nn.attention.bias.causal_lower_right": "GB0026",
     "torch.nn.attention.bias.causal_upper_left": "GB0026",
     "torch.can_cast": "GB0208",
@@ -54,10 +53,8 @@ class TorchCall(Rule):
     """A function of torch itself that Dynamo doesn't trace.
 
     ## What it does
-    Flags functions that Dynamo's own lists skip, or that were measured to break in every form
-    tried: `torch.cuda.memory_allocated()`, `torch.cuda.device_count()`,
-    `torch.get_default_device()`, `torch.result_type`, `SDPAParams(...)`,
-    `torch.compiler.reset()`, `torch._dynamo.mark_dynamic(x, 0)`, …
+    Flags functions that Dynamo's lists skip, or that were measured to break in every form tried:
+    `torch.cuda.device_count()`, `torch.result_type`, `torch._dynamo.mark_dynamic(x, 0)`, …
 
     ## Why it matters
     They ask the driver, or handle objects of C++: the graph ends at the call.
@@ -142,8 +139,8 @@ def f(x):
             return
         if name.startswith(_ELSEWHERE) and name not in _MORE:
             return
-        if is_io(name) or touches_state(name):
-            return
+        if is_io(name) or touches_state(name) or isinstance(ctx.parent(node), ast.withitem):
+            return  # as context managers they are another rule's matter
         data = {"data_dependent_output", "dynamic_output_shape"} & ctx.torch.tags(name)
         if data or name.rpartition(".")[2] in RNN_UTILS:
             return

@@ -9,12 +9,12 @@ from ..base import Certainty, Const, Context, Example, Extern, Instance, Rule, S
 from .seen import call_seen, shown
 
 _SEEDS = frozenset({
-    "manual_seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng",
+    "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
     "manual_seed_all", "seed_all", "get_rng_state_all", "set_rng_state_all",
 })
 _PLACES = frozenset({"torch", "torch.random", "torch.cuda", "torch.cuda.random", "torch.mps",
                      "torch.xpu", "torch.mtia"})
-_IDS = {"initial_seed": "GB0208", "fork_rng": "GB0208"}
+_IDS = {"initial_seed": "GB0208"}
 _GENERATOR = "torch.Generator"
 
 
@@ -28,7 +28,7 @@ class TorchRandom(Rule):
     """torch is seeded, or a torch.Generator is used, inside compiled code.
 
     ## What it does
-    Flags `torch.manual_seed`, `get_rng_state`, `set_rng_state`, `fork_rng` and their device
+    Flags `torch.manual_seed`, `get_rng_state`, `set_rng_state` and their device
     versions, `torch.Generator()`, its methods, and a generator passed to a random function.
 
     ## Why it matters

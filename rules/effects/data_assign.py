@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting, Tensor, options
-from ..base.reading import shown
+from ..base import Context, Example, Rule, Sighting
+from ..base.reading import shown, tensor_of
+from ..base.scopes import dotted, own
 
 
 class DataAssign(Rule):
@@ -62,8 +63,20 @@ def f(x: torch.Tensor):
         for target in node.targets:
             if not isinstance(target, ast.Attribute) or target.attr != "data":
                 continue
-            for option in options(ctx.fact(target.value)):
-                if isinstance(option, Tensor) and not option.role:
-                    what = f"`{shown(target)}` of a tensor in the graph is replaced"
-                    yield Sighting(target, what, option)
-                    break
+            tensor = tensor_of(ctx.fact(target.value))
+            if tensor is not None and not tensor.role and _computed(target.value, ctx):
+                yield Sighting(target, f"`{shown(target)}` of a tensor in the graph is replaced", tensor)
+
+
+def _computed(node: ast.expr, ctx: Context) -> bool:
+    """Say whether every value that the function gives the name is a result of torch."""
+    values = [
+        part.value
+        for part in own(ctx.function)
+        if isinstance(part, ast.Assign) and any(dotted(t) == dotted(node) for t in part.targets)
+    ]
+    return bool(values) and all(
+        isinstance(v, ast.BinOp)
+        or (isinstance(v, ast.Call) and ctx.callee(v).name.startswith("torch."))
+        for v in values
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sequence, Severity, Sighting, options
+from ..base import Context, Example, Instance, Rule, Sequence, Severity, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import dotted, outlives
-from .state import kept, shrunk
+from .state import kept, shrinks, shrunk
 
 _GROW = frozenset({"append", "extend", "insert"})
 
@@ -109,6 +109,19 @@ def f(x):
         ):
             return
         lives = outlives(holder, ctx) if isinstance(holder, ast.Name) else kept(holder, ctx)
-        if lives and not shrunk(path, ctx):
+        if lives and not shrunk(path, ctx) and not _emptied(holder, ctx):
             what = f"`{shown(holder)}` is longer with every call: each recompiles"
             yield Sighting(node, what)
+
+
+def _emptied(holder: ast.expr, ctx: Context) -> bool:
+    """Say whether another method of the object's class starts the list afresh, or shortens it."""
+    if not isinstance(holder, ast.Attribute):
+        return False
+    for option in options(ctx.fact(holder.value)):
+        if not isinstance(option, Instance) or isinstance(option.cls, str):
+            continue
+        for method in option.cls.methods.values():
+            if method.name != "__init__" and shrinks(method.node, f".{holder.attr}"):
+                return True
+    return False

@@ -71,28 +71,40 @@ def declared_global(name: str, ctx: Context) -> bool:
 
 def restarted(path: str, ctx: Context) -> bool:
     """Say whether the function assigns a plain new value to the path (not from its old one)."""
-    for part in own(ctx.function):
-        if isinstance(part, ast.Assign) and any(dotted(t) == path for t in part.targets):
-            if path not in {dotted(n) for n in ast.walk(part.value)}:
+    return _restarts(ctx.function, path)
+
+
+def _restarts(function: ast.AST, path: str) -> bool:
+    for part in own(function):
+        if isinstance(part, ast.Assign) and any(_is(t, path) for t in part.targets):
+            if not any(_is(n, path) for n in ast.walk(part.value)):
                 return True
-        elif isinstance(part, ast.AnnAssign) and part.value is not None:
-            if dotted(part.target) == path:
-                return True
+        elif isinstance(part, ast.AnnAssign) and part.value is not None and _is(part.target, path):
+            return True
     return False
 
 
 def shrunk(path: str, ctx: Context) -> bool:
-    """Say whether the function also takes elements out of the container."""
-    for part in own(ctx.function):
+    """Say whether the function also takes elements out of the container, or starts it afresh."""
+    return shrinks(ctx.function, path)
+
+
+def shrinks(function: ast.AST, path: str) -> bool:
+    """Say so of a function's node; a path ".name" means that attribute of any object."""
+    for part in own(function):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-            if part.func.attr in _SHRINK and dotted(part.func.value) == path:
+            if part.func.attr in _SHRINK and _is(part.func.value, path):
                 return True
         elif isinstance(part, ast.Delete):
             for target in part.targets:
-                if isinstance(target, ast.Subscript) and dotted(target.value) == path:
+                if isinstance(target, ast.Subscript) and _is(target.value, path):
                     return True
-    return restarted(path, ctx)
+    return _restarts(function, path)
+
+
+def _is(node: ast.AST, path: str) -> bool:
+    text = dotted(node)
+    return text == path or (path.startswith(".") and text.endswith(path))
 
 
 _SHRINK = frozenset({"pop", "popleft", "clear", "remove", "popitem", "discard"})
-

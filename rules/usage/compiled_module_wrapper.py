@@ -45,7 +45,7 @@ class CompiledModuleWrapper(Rule):
     breaks = ()
     severity = Severity.INFO
     scope = "file"
-    triggers = ("torch",)
+    triggers = ("compile",)
     examples = (
         Example(
             bad="""

@@ -79,6 +79,19 @@ def compile_uses(node: ast.AST, ctx: Context) -> Iterator[tuple[ast.AST, ast.exp
             yield deco, None
 
 
+def compiled_in(function: ast.AST, ctx: Context) -> set[str]:
+    """Return what a function binds to a compiled callable or compiles in place, as source."""
+    found = set()
+    for node in body_nodes(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if compile_name(node.value, ctx) == "torch.compile":
+                found.update(map(ast.unparse, node.targets))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if compile_name(node, ctx) not in ("", "torch.compile"):
+                found.add(ast.unparse(node.func.value))
+    return found
+
+
 def conditional(node: ast.AST, ctx: Context) -> bool:
     """Say whether a node runs under an `if` or `try`, as what is made once and kept does."""
     return any(isinstance(up, (ast.If, ast.IfExp, ast.Try)) for up in ctx.ancestors(node))

@@ -70,10 +70,10 @@ def f(x):
 import torch
 
 def f(x):
-    seen = []
+    notes = {}
 
     def grow(v):
-        seen.append(v)  # error: CL708
+        notes["grown"] = 1  # error: CL708
         return v + 1
 
     return torch.cond(x.mean() > 0, grow, lambda v: v - 1, (x,))
@@ -88,7 +88,7 @@ def f(x):
 
     return torch.cond(x.mean() > 0, grow, lambda v: v - 1, (x,))
 """,
-            note="A list of the enclosing function.",
+            note="A dict of the enclosing function.",
         ),
     )
 

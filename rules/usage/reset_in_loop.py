@@ -42,7 +42,7 @@ class ResetInLoop(Rule):
     breaks = ()
     severity = Severity.WARNING
     scope = "file"
-    triggers = ("reset",)
+    triggers = ("_dynamo",)
     examples = (
         Example(
             bad="""

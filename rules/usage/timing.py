@@ -9,7 +9,7 @@ from itertools import pairwise
 from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting, options
 from ..base.hops import compiled_at
 from .arms import body_nodes
-from .compiling import compile_name
+from .compiling import compile_name, compiled_in
 
 _CLOCKS = frozenset(
     f"time.{name}{unit}"
@@ -102,7 +102,8 @@ def witness():
             return
         calls = [part for part in body_nodes(node) if isinstance(part, ast.Call)]
         clocks = sorted(c.lineno for c in calls if ctx.callee(c).name in _CLOCKS)
-        compiled = [call for call in calls if _runs_compiled(call, ctx, calls)]
+        known = compiled_in(node, ctx)
+        compiled = [call for call in calls if _runs_compiled(call, ctx, known)]
         for start, end in pairwise(clocks):
             timed = [call for call in compiled if start < call.lineno <= end]
             if timed:
@@ -134,13 +135,10 @@ def _on_cuda(function: ast.AST) -> bool:
     )
 
 
-def _runs_compiled(call: ast.Call, ctx: Context, calls: list[ast.Call]) -> bool:
-    """Say whether a call runs something that went through torch.compile, or `x.compile()`."""
-    text = ast.unparse(call.func)
-    for other in calls:
-        if isinstance(other.func, ast.Attribute) and ast.unparse(other.func.value) == text:
-            if compile_name(other, ctx) not in ("", "torch.compile"):
-                return True
+def _runs_compiled(call: ast.Call, ctx: Context, known: set[str]) -> bool:
+    """Say whether a call runs something that went through torch.compile."""
+    if ast.unparse(call.func) in known:
+        return True
     for option in options(ctx.fact(call.func)):
         if isinstance(option, (Function, Instance)) and compiled_at(option) is not None:
             return True

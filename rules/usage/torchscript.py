@@ -44,7 +44,7 @@ class TorchScript(Rule):
     breaks = ()
     severity = Severity.INFO
     scope = "file"
-    triggers = ("jit",)
+    triggers = ("jit.script", "jit.trace", "import jit", "import script", "import trace")
     examples = (
         Example(
             bad="""

@@ -190,7 +190,9 @@ PROGRAMS = {
             for i, (u, v) in enumerate(zip(parts, out)):
                 reveal(v)  # Tensor[?,?]
             reveal([p for p in out if p is not None])  # list[Tensor[?,?]]
-            reveal({k: v for k, v in d.items()}["q"])  # 3 | From[?,item] | Tensor[?,?]
+            reveal({k: v for k, v in d.items()}["q"])  # Unknown
+            same = {"p": x, "q": x + 1}
+            reveal({k: v for k, v in same.items()}["q"])  # Tensor[?,?]
         """,
     "functions": """
         import torch

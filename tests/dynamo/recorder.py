@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 from typing import Any
 
+import torch
 import torch._dynamo.convert_frame as convert_frame
 import torch._dynamo.exc as dynamo_exc
 import torch._dynamo.symbolic_convert as symbolic_convert
 
 GLUE = "*** While handling this graph break, another graph break occurred: ***"
+SITE = f"{Path(torch.__file__).parents[1]}/"
 
 
 class Recorder:
@@ -48,7 +51,7 @@ class Recorder:
         if getattr(exc, "_recorded", False):
             return
         exc._recorded = True  # type: ignore[attr-defined]
-        msg = getattr(exc, "msg", None) or str(exc)
+        msg = (getattr(exc, "msg", None) or str(exc)).replace(SITE, "")
         parts = [p.strip() for p in msg.split(GLUE)]
         first = parts[0].splitlines()[0].strip() if parts[0] else ""
         context = re.search(r"Developer debug context: (.*)", parts[0])
