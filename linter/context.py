@@ -74,6 +74,10 @@ class FrameContext:
         """Return what the callee of `call` gets when it calls `function` with these arguments."""
         return apply(self._frame, call, function, args)
 
+    def is_global(self, name: str) -> bool:
+        """Say whether a name that the function doesn't bind is one of its module's."""
+        return name in self._frame.module.bindings and name not in self._frame.closure
+
     def compiled(self, call: ast.Call) -> RegionOptions | None:
         """Return the options of the torch.compile that made the callee; None if it wasn't."""
         return compiled_by(self._frame, call)

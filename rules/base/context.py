@@ -63,6 +63,10 @@ class Context(Protocol):
         """Return what the callee of `call` gets when it calls `function` with these arguments."""
         ...
 
+    def is_global(self, name: str) -> bool:
+        """Say whether a name that the function doesn't bind is one of its module's."""
+        ...
+
     def compiled(self, call: ast.Call) -> RegionOptions | None:
         """Return the options of the torch.compile that made the callee; None if it wasn't."""
         ...

@@ -72,21 +72,23 @@ def bound(function: ast.AST) -> frozenset[str]:
     return frozenset(found - outside - {""})
 
 
-def outlives(node: ast.expr, ctx: Context) -> bool:
+def outlives(node: ast.expr, ctx: Context, arguments: bool = True) -> bool:
     """Say whether a name or attribute surely holds an object that was there before the call.
 
-    Globals, attributes of nn.Module objects, and parameters of the compiled entry are; what the
-    function binds itself isn't, nor a parameter that a traced caller may have made.
+    Globals, attributes of nn.Module objects, and parameters of the compiled entry (unless
+    `arguments` is False: the next call may bring new ones) are; what the function binds itself
+    isn't, nor what an enclosing function or a traced caller may have made.
     """
     path = dotted(node)
     name = path.partition(".")[0]
     made = bound(ctx.function)
     if not path or name in made or path in made:
         return False
-    if name not in parameters(ctx.function):
+    names = parameters(ctx.function)
+    if name not in names and ctx.is_global(name):
         return True
-    if ctx.entry and name != parameters(ctx.function)[0]:
-        return True
+    if name in names[1:] and ctx.entry:
+        return arguments
     base = node
     while isinstance(base, ast.Attribute):
         base = base.value

@@ -65,7 +65,8 @@ def f(x: torch.Tensor):
                 continue
             tensor = tensor_of(ctx.fact(target.value))
             if tensor is not None and not tensor.role and _computed(target.value, ctx):
-                yield Sighting(target, f"`{shown(target)}` of a tensor in the graph is replaced", tensor)
+                what = f"`{shown(target)}` of a tensor in the graph is replaced"
+                yield Sighting(target, what, tensor)
 
 
 def _computed(node: ast.expr, ctx: Context) -> bool:

@@ -105,4 +105,6 @@ def f(x):
 def _in_kept(holder: ast.expr, ctx: Context) -> bool:
     if not any(isinstance(o, (Mapping, Sequence)) for o in options(ctx.fact(holder))):
         return False
-    return outlives(holder, ctx) if isinstance(holder, ast.Name) else kept(holder, ctx)
+    if isinstance(holder, ast.Name):
+        return outlives(holder, ctx, arguments=False)
+    return kept(holder, ctx)

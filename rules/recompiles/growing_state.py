@@ -108,7 +108,8 @@ def f(x):
             isinstance(o, Sequence) and o.kind == "list" for o in options(ctx.fact(holder))
         ):
             return
-        lives = outlives(holder, ctx) if isinstance(holder, ast.Name) else kept(holder, ctx)
+        named = isinstance(holder, ast.Name)
+        lives = outlives(holder, ctx, arguments=False) if named else kept(holder, ctx)
         if lives and not shrunk(path, ctx) and not _emptied(holder, ctx):
             what = f"`{shown(holder)}` is longer with every call: each recompiles"
             yield Sighting(node, what)

@@ -18,6 +18,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..base.scopes import dotted, own
 
 
 class ShapeKey(Rule):
@@ -76,7 +77,7 @@ def f(x: torch.Tensor):
         assert isinstance(node, ast.Subscript)
         if not any(isinstance(o, Mapping) for o in options(ctx.fact(node.value))):
             return
-        if _is_size(ctx.fact(node.slice)):
+        if _is_size(ctx.fact(node.slice)) and not _counted(node.slice, ctx):
             what = f"`{shown(node)}` has a size as its key: every size compiles again"
             yield Sighting(node, what, ctx.fact(node.slice))
 
@@ -85,3 +86,11 @@ def _is_size(fact: Fact) -> bool:
     if isinstance(fact, Sequence) and fact.kind in ("tuple", "size"):
         return any(isinstance(o, ShapeInt) for o in options(fact.element()))
     return isinstance(fact, ShapeInt)
+
+
+def _counted(key: ast.expr, ctx: Context) -> bool:
+    """Say whether the key is a loop's variable: the loop is unrolled, and that is what costs."""
+    return any(
+        isinstance(part, ast.For) and dotted(key) in {dotted(n) for n in ast.walk(part.target)}
+        for part in own(ctx.function)
+    )

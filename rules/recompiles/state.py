@@ -57,7 +57,7 @@ def kept(node: ast.expr, ctx: Context, filled: bool = False) -> bool:
     """
     if isinstance(node, ast.Name):
         return declared_global(node.id, ctx)
-    if not isinstance(node, ast.Attribute) or not outlives(node.value, ctx):
+    if not isinstance(node, ast.Attribute) or not outlives(node.value, ctx, arguments=False):
         return False
     return filled or not restarted(dotted(node), ctx)
 
