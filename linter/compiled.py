@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..rules.base.context import RegionOptions
 from .analysis.analyzer import Analyzer
 from .analysis.frame import Frame, path_of
 from .index import Assigned, FunctionInfo, ModuleInfo
-from .index.modules import own_nodes
 from .regions import COMPILERS, compile_decorator, compile_options
 
 
@@ -40,38 +39,46 @@ def _enabled(given: RegionOptions) -> RegionOptions | None:
 
 def _makers(frame: Frame, path: str) -> Iterator[ast.Call]:
     """Yield calls of torch.compile whose result `path` holds, nearest scope first."""
-    function = frame.function
-    analyzer = frame.analyzer
+    module, function = frame.module, frame.function
+    if "compile" not in module.text:
+        return
     if function is not None:
-        yield from _in_body(analyzer, frame.module, list(own_nodes(function.node)), path)
+        yield from _made(frame, function, function.nodes).get(path, ())
         this, _, attr = path.partition(".")
         if function.cls is not None and attr and "." not in attr:
             for method in function.cls.methods.values():
-                body = list(own_nodes(method.node))
-                yield from _in_body(analyzer, frame.module, body, f"{this}.{attr}")
-    bound = frame.module.bindings.get(path)
+                yield from _made(frame, method, method.nodes).get(f"{this}.{attr}", ())
+    bound = module.bindings.get(path)
     if isinstance(bound, Assigned):
         for value in bound.values:
-            if isinstance(value, ast.Call) and _compiles(analyzer, frame.module, value.func):
+            if isinstance(value, ast.Call) and _compiles(frame.analyzer, module, value.func):
                 yield value
-    yield from _in_body(analyzer, frame.module, list(frame.module.tree.body), path)
+    yield from _made(frame, module, module.tree.body).get(path, ())
 
 
-def _in_body(
-    analyzer: Analyzer, module: ModuleInfo, nodes: list[ast.AST] | list[ast.stmt], path: str
-) -> Iterator[ast.Call]:
+def _made(
+    frame: Frame, scope: FunctionInfo | ModuleInfo, nodes: Iterable[ast.AST]
+) -> dict[str, list[ast.Call]]:
+    """Return the calls that compile in a scope, by the path that holds what they give."""
+    known = frame.analyzer.compiled_paths.get(scope)
+    if known is not None:
+        return known
+    table: dict[str, list[ast.Call]] = {}
     for node in nodes:
         value = getattr(node, "value", None)
         if not isinstance(value, ast.Call):
             continue
         if isinstance(node, ast.Assign):
-            if any(path_of(target) == path for target in node.targets) and _compiles(
-                analyzer, module, value.func
-            ):
-                yield value
+            paths = [path for path in map(path_of, node.targets) if path is not None]
+            if paths and _compiles(frame.analyzer, frame.module, value.func):
+                for path in paths:
+                    table.setdefault(path, []).append(value)
         elif isinstance(node, ast.Expr) and isinstance(value.func, ast.Attribute):
-            if value.func.attr == "compile" and path_of(value.func.value) == path:
-                yield value
+            owner = path_of(value.func.value)
+            if value.func.attr == "compile" and owner is not None:
+                table.setdefault(owner, []).append(value)
+    frame.analyzer.compiled_paths[scope] = table
+    return table
 
 
 def _compiles(analyzer: Analyzer, module: ModuleInfo, function: ast.expr) -> bool:

@@ -12,9 +12,8 @@ from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
 from .analysis.higher_order import apply
 from .compiled import compiled_by
-from .index.modules import own_nodes
+from .index.modules import own_nodes, parents_of
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 class FrameContext:
@@ -68,7 +67,7 @@ class FrameContext:
 
     def callee(self, call: ast.Call) -> Callee:
         """Return what the call calls."""
-        return self._frame.callees.get(call) or Callee()
+        return self._frame.callees.get(call) or NOTHING
 
     def apply(self, call: ast.Call, function: Fact, args: list[Fact]) -> Fact:
         """Return what the callee of `call` gets when it calls `function` with these arguments."""
@@ -109,7 +108,11 @@ class FrameContext:
     def parent(self, node: ast.AST) -> ast.AST | None:
         """Return the syntactic parent inside the function."""
         if self._parents is None:
-            self._parents = dict(_parent_pairs(self._node))
+            function = self._frame.function
+            if function is not None:
+                self._parents = function.parents
+            else:
+                self._parents = parents_of(own_nodes(self._node))
         return self._parents.get(node)
 
     def ancestors(self, node: ast.AST) -> list[ast.AST]:
@@ -146,15 +149,9 @@ class FrameContext:
         return None
 
 
+NOTHING = Callee()
 _DATA = (Tensor, FromTensor, Array)
 
 
 def _is_none(fact: Fact) -> bool:
     return isinstance(fact, Const) and fact.value is None
-
-
-def _parent_pairs(function: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    for node in own_nodes(function):
-        if not isinstance(node, _FUNCTIONS):
-            for child in ast.iter_child_nodes(node):
-                yield child, node

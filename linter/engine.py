@@ -33,6 +33,7 @@ class Linter:
         chosen = all_rules() if rules is None else rules
         self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
+        self._by_callee: dict[tuple[str, int], tuple[Rule, ...]] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -89,9 +90,19 @@ class Linter:
         for node, rules in self._nodes(function, table):
             if not ctx.reached(node):
                 continue
-            for rule in rules:
+            chosen = self._for_call(ctx.callee(node).name, rules) if type(node) is ast.Call else rules
+            for rule in chosen:
                 for sighting in rule.check(node, ctx):
                     yield _finding(rule, sighting, ctx, frame)
+
+    def _for_call(self, name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """Return the rules that have something to say about calls of that name."""
+        key = (name, id(rules))  # the tuples live as long as the linter
+        known = self._by_callee.get(key)
+        if known is None:
+            known = tuple(r for r in rules if r.callees is None or name.startswith(r.callees))
+            self._by_callee[key] = known
+        return known
 
     def _nodes(
         self, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 _GLOBAL = re.compile(r"^\s+global\s", re.M)
@@ -42,6 +42,7 @@ class FunctionInfo:
     qualname: str
     cls: ClassInfo | None = None
     _nodes: tuple[ast.AST, ...] | None = field(default=None, repr=False)
+    _parents: dict[ast.AST, ast.AST] | None = field(default=None, repr=False)
 
     @property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -49,6 +50,13 @@ class FunctionInfo:
         if self._nodes is None:
             self._nodes = tuple(own_nodes(self.node))
         return self._nodes
+
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The syntactic parent of every node of the body, but the body's own statements."""
+        if self._parents is None:
+            self._parents = parents_of(self.nodes)
+        return self._parents
 
     @property
     def generator(self) -> bool:
@@ -217,6 +225,23 @@ def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
                 stack.extend([item for item in value if isinstance(item, ast.AST)])
             elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
                 stack.append(value)
+
+
+def parents_of(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """Map nodes of a function to their parents; nested functions and classes are not entered."""
+    found: dict[ast.AST, ast.AST] = {}
+    for node in nodes:
+        if type(node) in _SCOPES:
+            continue
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        found[item] = node
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                found[value] = node
+    return found
 
 
 def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -80,6 +80,7 @@ class Rule:
     graph_breaks: ClassVar[tuple[str, ...]] = ()
     severity: ClassVar[Severity | None] = None  # None: follows from `breaks`
     scope: ClassVar[Literal["region", "file"]] = "region"
+    callees: ClassVar[tuple[str, ...] | None] = None  # prefixes of callee names; None: any call
     triggers: ClassVar[tuple[str, ...]] = ()  # scope "file": words of which the file must hold one
     examples: ClassVar[tuple[Example, ...]] = ()
 
