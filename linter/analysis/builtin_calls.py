@@ -1,4 +1,4 @@
-"""Builtins and the standard library: what calls of them give."""
+"""Builtins: what calls of them give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ...rules.base.facts import (
     NONE,
     UNKNOWN,
     Array,
-    BoundMethod,
     ClassRef,
     Const,
     Extern,
@@ -30,7 +29,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import calls, expressions, stdlib, tensors
+from . import calls, expressions, members, stdlib, tensors
 from .frame import Frame
 from .narrow import class_options, is_instance
 
@@ -62,18 +61,18 @@ def data_of(fact: Fact) -> Fact | None:
     return None
 
 
-def _first(given: Arguments) -> Fact:
+def first(given: Arguments) -> Fact:
     return given.args[0] if given.args else UNKNOWN
 
 
-def _read(frame: Frame, node: ast.Call, fact: Fact, kind: str) -> FromTensor:
+def read_into(frame: Frame, node: ast.Call, fact: Fact, kind: str) -> FromTensor:
     how = fact.how if isinstance(fact, FromTensor) else "item"
     origin = frame.origin(node, f"`{frame.module.segment(node)}`", fact.origin)
     return FromTensor(kind, how, origin=origin, sure=fact.sure)
 
 
 def _len(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    fact = _first(given)
+    fact = first(given)
     for option in options(fact):
         if isinstance(option, Tensor) and option.ragged:
             origin = frame.origin(node, f"`{frame.module.segment(node)}`", option.origin)
@@ -89,14 +88,14 @@ def _range(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     for fact in given.args:
         found = data_of(fact)
         if found is not None:
-            return Sequence("range", None, _read(frame, node, found, "int"))
+            return Sequence("range", None, read_into(frame, node, found, "int"))
     if any(isinstance(o, ShapeInt) for fact in given.args for o in options(fact)):
         return Sequence("range", None, ShapeInt())
     return Sequence("range", None, Static("int"))
 
 
 def _enumerate(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    elem = expressions.element_of(frame, _first(given), node)
+    elem = expressions.element_of(frame, first(given), node)
     return Sequence("enumerate", None, Sequence("tuple", (Static("int"), elem)))
 
 
@@ -111,7 +110,7 @@ def _zip(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     return Sequence("zip", None, Sequence("tuple", elems))
 
 
-def _sequence(kind: str) -> Model:
+def make_sequence(kind: str) -> Model:
     def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         if not given.args:
             return Sequence(kind, ())
@@ -126,7 +125,7 @@ def _sequence(kind: str) -> Model:
 
 
 def _sorted(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    elem = expressions.element_of(frame, _first(given), node)
+    elem = expressions.element_of(frame, first(given), node)
     _call_key(frame, node, given, elem)
     return Sequence("list", None, elem)
 
@@ -156,10 +155,10 @@ _NUMBERS = {"int": int, "float": float, "bool": bool, "complex": complex}
 
 def _number(kind: str) -> Model:
     def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-        fact = _first(given)
+        fact = first(given)
         found = data_of(fact)
         if found is not None:
-            return _read(frame, node, found, kind)
+            return read_into(frame, node, found, kind)
         if kind != "complex" and isinstance(fact, Const) and isinstance(fact.value, (int, float)):
             try:
                 made = _NUMBERS[kind](fact.value)
@@ -187,7 +186,7 @@ def _arithmetic(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         if picked is not None:
             return picked
     if found:
-        return _read(frame, node, found[0], getattr(found[0], "kind", ""))
+        return read_into(frame, node, found[0], getattr(found[0], "kind", ""))
     if any(isinstance(o, ShapeInt) for v in values for o in options(v)):
         return ShapeInt()
     if all(isinstance(v, (Const, Static)) for v in values):
@@ -196,7 +195,7 @@ def _arithmetic(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
 
 
 def _any_all(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    fact = _first(given)
+    fact = first(given)
     elem = expressions.element_of(frame, fact, node)
     found = data_of(elem)
     if found is not None:  # the builtin tests each element: what it gives is an ordinary bool
@@ -228,7 +227,7 @@ def _getattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     target = ast.copy_location(ast.Attribute(node.args[0], name.value, ast.Load()), node)
-    found = expressions.attribute_of(frame, target, given.args[0])
+    found = members.attribute_of(frame, target, given.args[0])
     if len(given.args) > 2:
         return join(found, given.args[2])
     return found
@@ -239,7 +238,7 @@ def _hasattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
 
 
 def _type(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    fact = _first(given)
+    fact = first(given)
     if isinstance(fact, Instance) and not isinstance(fact.cls, str):
         return ClassRef(fact.cls)
     if isinstance(fact, Tensor):
@@ -269,11 +268,11 @@ def _filter(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
 
 
 def _next(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
-    elem = expressions.element_of(frame, _first(given), node)
+    elem = expressions.element_of(frame, first(given), node)
     return join(elem, given.args[1]) if len(given.args) > 1 else elem
 
 
-def _dict(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
+def make_dict(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     items = tuple(given.kwargs.items())
     if not given.args:
         return Mapping("dict", items, exact=not given.open)
@@ -311,12 +310,12 @@ _BUILTINS: dict[str, Model] = {
     "range": _range,
     "enumerate": _enumerate,
     "zip": _zip,
-    "list": _sequence("list"),
-    "tuple": _sequence("tuple"),
-    "set": _sequence("set"),
-    "frozenset": _sequence("frozenset"),
-    "reversed": _sequence("reversed"),
-    "iter": _sequence("generator"),
+    "list": make_sequence("list"),
+    "tuple": make_sequence("tuple"),
+    "set": make_sequence("set"),
+    "frozenset": make_sequence("frozenset"),
+    "reversed": make_sequence("reversed"),
+    "iter": make_sequence("generator"),
     "sorted": _sorted,
     "int": _number("int"),
     "float": _number("float"),
@@ -339,7 +338,7 @@ _BUILTINS: dict[str, Model] = {
     "map": _map,
     "filter": _filter,
     "next": _next,
-    "dict": _dict,
+    "dict": make_dict,
     "str": _kind("str"),
     "repr": _kind("str"),
     "format": _kind("str"),
@@ -349,87 +348,3 @@ _BUILTINS: dict[str, Model] = {
     "setattr": _nothing,
     "slice": _slice,
 }
-
-
-def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
-    """Return the result of a call into the standard library or another package."""
-    top, _, last = name.rpartition(".")
-    if top == "math":
-        found = next((f for f in map(data_of, given.args) if f is not None), None)
-        if found is not None:
-            read = _read(frame, node, found, "float")
-            # math.sqrt(t) breaks in every mode; math.sqrt(t.item()) is carried on as a symbol
-            return read if isinstance(found, FromTensor) else replace(read, how="call")
-        whole = last in ("ceil", "floor", "prod", "gcd", "comb", "isqrt", "trunc")
-        kind = "int" if whole else "bool" if last.startswith("is") else "float"
-        if any(isinstance(a, ShapeInt) for a in given.args):
-            return ShapeInt(kind)
-        return Static(kind)
-    if name in ("copy.deepcopy", "copy.copy", "typing.cast"):
-        if name == "typing.cast":
-            return given.args[1] if len(given.args) > 1 else UNKNOWN
-        return _first(given)
-    if name == "functools.partial":
-        return _partial(given)
-    if name in ("functools.reduce",) and len(given.args) >= 2:
-        elem = expressions.element_of(frame, given.args[1], node)
-        if isinstance(given.args[0], Function):
-            return calls.call_function(frame, node, given.args[0], [elem, elem], {})
-        return elem
-    if name.startswith("itertools."):
-        return _itertools(frame, node, last, given)
-    if name in ("collections.OrderedDict", "collections.defaultdict"):
-        extra = calls.Arguments(given.args[1:] if last == "defaultdict" else given.args)
-        made = _dict(frame, node, extra)
-        return made
-    if name == "collections.deque":
-        return _sequence("deque")(frame, node, given)
-    if name.startswith("einops.") or name in _TENSOR_LIBRARY:
-        source = next((f for f in map(data_of, given.args) if f is not None), None)
-        origin = frame.origin(node, f"`{frame.module.segment(node)}`", source.origin if source else None)
-        return Tensor(origin=origin, sure=source.sure if source else False)
-    found = stdlib.made(frame, node, name)
-    if found is not None:
-        return found
-    if top == "random" and last[:1].islower():
-        return stdlib.random_draw(frame, node, last, given, False)
-    if last[:1].isupper() and top:
-        return Instance(name)
-    return UNKNOWN
-
-
-_TENSOR_LIBRARY = frozenset({"opt_einsum.contract", "torch_scatter.scatter"})
-
-
-def _partial(given: Arguments) -> Fact:
-    target = _first(given)
-    rest = tuple(given.args[1:])
-    if isinstance(target, Function):
-        return Function(
-            target.function, target.bound, target.closure, target.partial + rest,
-            origin=target.origin,
-        )
-    return target if not rest else UNKNOWN
-
-
-def _itertools(frame: Frame, node: ast.Call, last: str, given: Arguments) -> Fact:
-    elems = [expressions.element_of(frame, fact, node) for fact in given.args]
-    if last in ("chain", "cycle", "islice", "takewhile", "dropwhile"):
-        return Sequence("generator", None, join_all(elems[:1] if last == "islice" else elems))
-    if last == "count":
-        return Sequence("generator", None, Static("int"))
-    if last == "product":
-        return Sequence("generator", None, Sequence("tuple", tuple(elems)))
-    if last in ("combinations", "permutations", "pairwise", "combinations_with_replacement"):
-        return Sequence("generator", None, Sequence("tuple", None, join_all(elems[:1])))
-    if last == "repeat":
-        return Sequence("generator", None, _first(given))
-    if last == "accumulate":
-        return Sequence("generator", None, join_all(elems[:1]))
-    if last == "zip_longest":
-        filled = tuple(join(e, NONE) for e in elems)
-        return Sequence("generator", None, Sequence("tuple", filled))
-    return Sequence("generator", None, UNKNOWN)
-
-
-__all__ = ["BoundMethod", "Unknown", "builtin", "data_of", "library"]

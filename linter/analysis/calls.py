@@ -27,7 +27,16 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import builtin_calls, containers, expressions, higher_order, objects, stdlib, tensors
+from . import (
+    builtin_calls,
+    containers,
+    expressions,
+    higher_order,
+    library,
+    objects,
+    stdlib,
+    tensors,
+)
 from .classes import decorator_names, find_method
 from .frame import Frame
 
@@ -254,7 +263,6 @@ def _sequential(
 
 
 def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
-    analyzer = frame.analyzer
     if name in CONSTANT_CALLS:
         return const(CONSTANT_CALLS[name])
     top = name.partition(".")[0]
@@ -274,7 +282,7 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
         return tensors.tensor_call(frame, node, name, None, given.args, given.kwargs)
     if top == "numpy":
         return objects.numpy_call(frame, node, name, given.args, given.kwargs)
-    return builtin_calls.library(frame, node, name, given)
+    return library.library(frame, node, name, given)
 
 
 def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Arguments) -> Fact:
@@ -361,4 +369,4 @@ def _object_method(
         return FromTensor("float", "call", origin=origin)
     if cls == "random.Random":
         return stdlib.random_draw(frame, node, name, given, True)
-    return builtin_calls.library(frame, node, f"{cls}.{name}", given)
+    return library.library(frame, node, f"{cls}.{name}", given)

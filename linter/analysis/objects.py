@@ -19,8 +19,9 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
+from .dtypes import BOOL
 from .frame import Frame
-from .tensors import BOOL, REDUCE, at, named_dtype, simple, tensors_in
+from .tensors import REDUCE, at, simple, tensors_in
 
 _TENSOR_CLASSES = {
     "torch.Tensor": "float",
@@ -193,5 +194,3 @@ def draws_array(last: str, args: list[Fact], kwargs: dict[str, Fact]) -> bool:
         size = args[position]
     return size is not None and size != NONE
 
-
-__all__ = ["Const", "construct", "draws_array", "module_call", "named_dtype", "numpy_call"]

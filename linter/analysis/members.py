@@ -1,0 +1,202 @@
+"""Attribute access: what `value.name` is for every kind of fact."""
+
+from __future__ import annotations
+
+import ast
+
+from ...rules.base.facts import (
+    UNKNOWN,
+    Array,
+    BoundMethod,
+    ClassRef,
+    Const,
+    Extern,
+    Fact,
+    FromTensor,
+    Function,
+    Instance,
+    Mapping,
+    ModuleRef,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    join_all,
+    options,
+)
+from . import calls, expressions, tensors
+from .classes import after, attributes, find_method, is_property
+from .frame import Frame
+
+FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function")
+
+
+def attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
+    """Return what `base.attr` is."""
+    choices = options(base)
+    if len(choices) > 1:  # None has no attributes to speak of: the code guards against it
+        choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
+    return join_all(_attribute_of(frame, node, option) for option in choices)
+
+
+_CONFIG = {"dtype": "dtype", "device": "device", "training": "bool", "requires_grad": "bool",
+           "is_cuda": "bool", "layout": "layout"}
+
+
+# Methods that, on a value of unknown type in code about tensors, tell that it is one.
+TENSOR_METHODS = frozenset(
+    "any all isnan isinf isfinite abs_ item tolist numpy cpu detach unsqueeze squeeze permute masked_fill "
+    "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand_as "
+    "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk "
+    "scatter_ scatter_add scatter_add_ index_select index_add_ index_copy_ "
+    "bmm logsumexp repeat_interleave numel requires_grad_ retain_grad bfloat16 mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
+    "logical_not isclose unbind tril triu new_zeros new_ones "
+    "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt".split()
+)
+
+
+# ... and these on a comparison, or a mask made of comparisons.
+_MASK_METHODS = frozenset("sum float long int to squeeze unsqueeze".split())
+
+
+def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
+    name = node.attr
+    if isinstance(base, Tensor):
+        found = tensors.attribute(frame, node, base)
+        return found if found is not None else BoundMethod(base, name)
+    if isinstance(base, Extern):
+        return frame.analyzer.extern(f"{base.name}.{name}")
+    if isinstance(base, ModuleRef):
+        return frame.analyzer.member(base.module, name, frame.module)
+    if isinstance(base, Instance):
+        return _instance_attribute(frame, node, base)
+    if isinstance(base, ClassRef):
+        method = find_method(frame.analyzer, base.cls, name)
+        if method is not None:
+            names = {getattr(d, "id", "") for d in method.decorators}
+            return Function(method, base if "classmethod" in names else None)
+        if name == "apply" and frame.analyzer.external_base(base.cls) in FUNCTION_CLASSES:
+            return BoundMethod(base, name)
+        return attributes(frame.analyzer, base.cls).get(name, UNKNOWN)
+    if isinstance(base, Array):
+        return _array_attribute(frame, node, base)
+    if isinstance(base, Mapping):
+        item = base.get(name) if base.kind != "dict" else None
+        return item if item is not None else BoundMethod(base, name)
+    if isinstance(base, (Sequence, Const, ShapeInt, FromTensor)):
+        if isinstance(base, Sequence) and base.kind.startswith("named:"):
+            fields = base.kind[6:].split(",")
+            if name in fields and base.items is not None:
+                return base.items[fields.index(name)]
+        return BoundMethod(base, name)
+    if isinstance(base, Static):
+        if base.kind in ("str", "int", "float", "bool", "bytes"):
+            return BoundMethod(base, name)
+        return Static() if not base.kind else UNKNOWN
+    if isinstance(base, Unknown):
+        return _guess(node)
+    return UNKNOWN
+
+
+def _guess(node: ast.Attribute) -> Fact:
+    """An attribute of a value of unknown type: some names say enough."""
+    if node.attr == "shape":
+        return Sequence("size", None, ShapeInt(sure=False), sure=False)
+    if node.attr in _CONFIG:
+        return Static(_CONFIG[node.attr])
+    if node.attr == "ndim":
+        return ShapeInt(sure=False)
+    if node.attr in TENSOR_METHODS or (
+        node.attr in _MASK_METHODS and _is_mask(node.value)
+    ):
+        return BoundMethod(Tensor(sure=False), node.attr)
+    return UNKNOWN
+
+
+def _is_mask(node: ast.expr) -> bool:
+    """`a > b`, `(a > b) & ~(c == d)`: only tensors and arrays have methods on these."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        return _is_mask(node.left) or _is_mask(node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _is_mask(node.operand)
+    return isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.In, ast.Is))
+
+
+def _array_attribute(frame: Frame, node: ast.Attribute, base: Array) -> Fact:
+    if node.attr == "shape":
+        return Sequence("size", None, ShapeInt())
+    if node.attr in ("ndim", "size", "itemsize", "nbytes"):
+        return ShapeInt()
+    if node.attr in ("T", "real", "imag", "flat"):
+        return base
+    if node.attr in ("dtype", "flags", "strides"):
+        return Static("dtype")
+    return BoundMethod(base, node.attr)
+
+
+def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fact:
+    name = node.attr
+    for key, fact in base.attrs:
+        if key == name:
+            return fact
+    if isinstance(base.cls, str):
+        if base.module and name == "training":
+            return Static("bool")
+        if base.module and name in ("weight", "bias", "running_mean", "running_var"):
+            return Tensor(dtype="float", role="param", origin=base.origin)
+        return BoundMethod(base, name)
+    method = find_method(frame.analyzer, base.cls, name)
+    if method is not None:
+        if is_property(method):
+            return calls.call_function(frame, node, Function(method, base), [], {})
+        names = {getattr(d, "id", "") for d in method.decorators}
+        if "staticmethod" in names:
+            return Function(method)
+        if "classmethod" in names:
+            return Function(method, ClassRef(base.cls))
+        return Function(method, base)
+    if name == "__class__":
+        return ClassRef(base.cls)
+    if base.module and name == "training":
+        return Static("bool")
+    found = attributes(frame.analyzer, base.cls).get(name)
+    if found is not None:
+        return found
+    if base.module and name in _MODULE_METHODS:
+        return BoundMethod(Instance("torch.nn.Module", module=True), name)
+    return UNKNOWN if frame.analyzer.inherited(base.cls, name) is None else BoundMethod(base, name)
+
+
+_MODULE_METHODS = frozenset(
+    "parameters named_parameters buffers named_buffers modules named_modules children "
+    "named_children state_dict train eval to cuda cpu half float double apply register_buffer "
+    "register_parameter register_forward_hook register_forward_pre_hook requires_grad_ "
+    "zero_grad add_module register_module get_submodule get_parameter load_state_dict "
+    "register_full_backward_hook compile type share_memory".split()
+)
+
+
+def is_super(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
+    expressions.evaluate(frame, node.value)
+    owner = frame.function.cls if frame.function is not None else None
+    this = frame.analyzer.this(frame)
+    if owner is None or this is None:
+        return UNKNOWN
+    cls = this.cls if isinstance(this, (Instance, ClassRef)) else owner
+    if isinstance(cls, str):
+        cls = owner
+    method = after(frame.analyzer, cls, owner, node.attr)
+    if method is not None:
+        bound = calls.call_function(frame, node, Function(method, this), [], {}) if is_property(
+            method
+        ) else Function(method, this)
+        return bound
+    base = frame.analyzer.inherited(owner, node.attr)
+    if base is None:
+        return UNKNOWN
+    return BoundMethod(Instance(base, module=isinstance(this, Instance) and this.module), node.attr)
