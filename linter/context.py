@@ -15,7 +15,6 @@ from .compiled import compiled_by
 from .index.modules import own_nodes, parents_of
 
 
-
 class FrameContext:
     """Facts about one function, as one compiled region reaches it."""
 

@@ -90,7 +90,9 @@ class Linter:
         for node, rules in self._nodes(function, table):
             if not ctx.reached(node):
                 continue
-            chosen = self._for_call(ctx.callee(node).name, rules) if type(node) is ast.Call else rules
+            chosen = (
+                self._for_call(ctx.callee(node).name, rules) if type(node) is ast.Call else rules
+            )
             for rule in chosen:
                 for sighting in rule.check(node, ctx):
                     yield _finding(rule, sighting, ctx, frame)

@@ -20,7 +20,6 @@ from ...rules.base.facts import (
     Fact,
     Function,
     Instance,
-    Mapping,
     ModuleRef,
     Sequence,
     Static,
@@ -33,7 +32,7 @@ from ...rules.base.facts import (
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
 from ..index.modules import absolute_import
-from . import annotations, classes, parameters
+from . import annotations, classes, parameters, stores
 from .calls import CONSTANT_CALLS
 from .expressions import evaluate
 from .frame import Env, Frame
@@ -64,6 +63,7 @@ class Analyzer:
         self, project: Project, torch: TorchFacts, inspect: Callable[[Frame], tuple]
     ) -> None:
         self.project = project
+        self.max_depth = MAX_DEPTH
         self.torch = torch
         self.inspect = inspect  # runs the rules on a finished frame
         self.attribute_tables: dict[ClassInfo, dict[str, Fact]] = {}
@@ -73,7 +73,7 @@ class Analyzer:
         self._signatures: dict[FunctionInfo, int] = {}
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
-        self._named: dict[ClassInfo, dict[str, Fact]] = {}
+        self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
@@ -115,7 +115,7 @@ class Analyzer:
 
     def _assigned(self, module: ModuleInfo, bound: Assigned) -> Fact:
         facts = [self.static_value(module, value) for value in bound.values]
-        fact = classes.at_rest(join_all(facts))
+        fact = stores.at_rest(join_all(facts))
         if bound.annotation is not None and isinstance(fact, Unknown):
             fact = self.annotation(module, bound.annotation)
         if bound.partial:
@@ -281,9 +281,11 @@ class Analyzer:
         """What a method stored on its `self` is now known of the caller's object."""
         if not summary.stores or frame.env is None or function.bound is None:
             return
-        target = node.func.value if isinstance(node, ast.Call) and isinstance(
-            node.func, ast.Attribute
-        ) else None
+        target = (
+            node.func.value
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            else None
+        )
         if not isinstance(target, ast.Name):
             return
         for path, fact in summary.stores.items():
@@ -345,18 +347,10 @@ class Analyzer:
         for owner in classes.resolve_ancestry(self, cls).classes:
             table = self._layers.get(owner)
             if table is None:
-                table = self._layers[owner] = _constructor_calls(owner)
+                table = self._layers[owner] = stores.constructor_calls(owner)
             if name in table:
                 return self.static_value(owner.module, table[name])
         return UNKNOWN
-
-    def instance(self, ref: ClassRef) -> Fact:
-        """Return the fact of some object of a class, as an annotation means it."""
-        cls = ref.cls
-        if self.named_fields(cls) is not None:
-            fields = self.named_fields(cls) or {}
-            return Sequence("named:" + ",".join(fields), tuple(fields.values()))
-        return Instance(cls, module=classes.is_module_class(self, cls))
 
     def external_base(self, cls: ClassInfo) -> str:
         """Return the first external base class that says what instances do, "" if there is none."""
@@ -370,213 +364,9 @@ class Analyzer:
                 return base
         return None
 
-    def named_fields(self, cls: ClassInfo) -> dict[str, Fact] | None:
-        """Return the fields of a NamedTuple class, None for other classes."""
-        if "typing.NamedTuple" not in classes.resolve_ancestry(self, cls).external:
-            return None
-        known = self._named.get(cls)
-        if known is None:
-            hints = {n: a.annotation for n, a in cls.attributes.items() if a.annotation is not None}
-            self._named[cls] = dict.fromkeys(hints, UNKNOWN)  # a field of its own type ends here
-            known = {name: self.annotation(cls.module, hint) for name, hint in hints.items()}
-            self._named[cls] = known
-        return known
-
-    def construct(
-        self,
-        frame: Frame,
-        node: ast.AST,
-        ref: ClassRef,
-        args: list[Fact],
-        kwargs: dict[str, Fact],
-        unknown_rest: bool,
-    ) -> Fact:
-        """Make an object: run `__init__` with the arguments, keep what it stores."""
-        cls: ClassInfo = ref.cls
-        fields = self.named_fields(cls)
-        if fields is not None:
-            values = dict(zip(fields, args)) | kwargs
-            items = tuple(values.get(name, UNKNOWN) for name in fields)
-            return Sequence("named:" + ",".join(fields), items)
-        module = classes.is_module_class(self, cls)
-        this = Instance(cls, module=module, origin=frame.origin(node, f"`{cls.name}` object"))
-        method = classes.find_method(self, cls, "__init__")
-        if method is None:
-            return self._dataclass(cls, this, args, kwargs)
-        if module:
-            return this  # modules are built once, outside: their attribute table says more
-        bound = parameters.bind(self, method, [this, *args], kwargs, unknown_rest)
-        summary = self.summary(method, bound, {}, frame.depth + 1)
-        if summary is None or not summary.done:
-            return this
-        if summary not in frame.children:
-            frame.children.append(summary)
-        name = parameters.first_name(method)
-        attrs = {}
-        for path, fact in summary.stores.items():
-            first, _, rest = path.partition(".")
-            if first == name and rest and "." not in rest:
-                attrs[rest] = fact
-        return Instance(cls, attrs=tuple(sorted(attrs.items())), origin=this.origin)
-
-    def _dataclass(
-        self, cls: ClassInfo, this: Instance, args: list[Fact], kwargs: dict[str, Fact]
-    ) -> Fact:
-        names: list[str] = []
-        defaults: dict[str, Fact] = {}
-        for owner in reversed(classes.resolve_ancestry(self, cls).classes):
-            for name, assigned in owner.attributes.items():
-                if assigned.annotation is not None:
-                    names = [n for n in names if n != name] + [name]
-                    if assigned.values:
-                        defaults[name] = self.static_value(owner.module, assigned.values[-1])
-        if not names:
-            return this
-        given = dict(zip(names, args)) | {k: v for k, v in kwargs.items() if k in names}
-        attrs = {name: given.get(name, defaults.get(name, UNKNOWN)) for name in names}
-        if self._is_output(cls):
-            items = tuple((n, attrs[n]) for n in names if not _none(attrs[n]))
-            return Mapping("output", items, exact=False)
-        return Instance(cls, attrs=tuple(sorted(attrs.items())), origin=this.origin)
-
-    def _is_output(self, cls: ClassInfo) -> bool:
-        """ModelOutput-like: a dataclass that is an OrderedDict as well."""
-        found = classes.resolve_ancestry(self, cls)
-        return "collections.OrderedDict" in found.external
-
-    def contained(self, this: Instance) -> Fact:
-        """Return the join of the elements of a module container."""
-        attrs = dict(this.attrs)
-        if "*" not in attrs and isinstance(this.cls, ClassInfo):
-            attrs = classes.attributes(self, this.cls)
-        layers = attrs.get("*")
-        return layers.element() if isinstance(layers, Sequence) and layers.items != () else UNKNOWN
-
-    def constructor_stores(self, cls: ClassInfo, owner: ClassInfo) -> dict[str, Fact]:
-        """Return what `owner`'s constructor stores on `self`, for attribute tables."""
-        table: dict[str, Fact] = {}
-        for name in ("__init__", "__post_init__", "build", "setup"):
-            method = owner.methods.get(name)
-            if method is None:
-                continue
-            params = parameters.constructor_guess(self, method, cls)
-            frame = Frame(self, owner.module, method, params, depth=MAX_DEPTH - 2)
-            run_body(frame, method.node)
-            this = parameters.first_name(method)
-            table |= _stored_on(this, frame.stores)
-            for key, fact in _registered(frame, method, this):
-                table[key] = fact
-        return table
-
-    def other_stores(
-        self, cls: ClassInfo, owner: ClassInfo, table: dict[str, Fact]
-    ) -> dict[str, Fact]:
-        """Return what other methods assign to attributes, as far as one expression tells."""
-        found: dict[str, Fact] = {}
-        for name, method in owner.methods.items():
-            if name in ("__init__", "__post_init__", "build", "setup"):
-                continue
-            this = parameters.first_name(method)
-            frame: Frame | None = None
-            for node in method.nodes:
-                for attr, value in _attribute_assignments(node, this):
-                    if frame is None:
-                        env = parameters.constructor_guess(self, method, cls)
-                        frame = Frame(self, owner.module, method, env, depth=MAX_DEPTH - 1)
-                    fact = UNKNOWN if value is None else evaluate(frame, value)
-                    found[attr] = join(found[attr], fact) if attr in found else fact
-        return found
-
-
-def _constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
-    """Return `self.name = Something(...)` of a constructor, where Something is a global name."""
-    method = owner.methods.get("__init__")
-    table: dict[str, ast.Call] = {}
-    if method is None:
-        return table
-    this = parameters.first_name(method)
-    for node in method.nodes:
-        for attr, value in _attribute_assignments(node, this):
-            if not isinstance(value, ast.Call):
-                continue
-            target = value.func
-            while isinstance(target, ast.Attribute):
-                target = target.value
-            if isinstance(target, ast.Name) and target.id in owner.module.bindings:
-                table[attr] = value
-    return table
-
-
-def _attribute_assignments(node: ast.AST, this: str) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield (attribute, value) of `self.attr = value`; None for values of many shapes."""
-    if isinstance(node, ast.Assign):
-        pairs = [(target, node.value) for target in node.targets]
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        pairs = [(node.target, node.value)]
-    elif isinstance(node, ast.AugAssign):
-        pairs = [(node.target, node.value)]
-    else:
-        return
-    for target, value in pairs:
-        if isinstance(target, (ast.Tuple, ast.List)):
-            inner = value.elts if isinstance(value, ast.Tuple) else [None] * len(target.elts)
-            for part, part_value in zip(target.elts, inner):
-                if _is_own(part, this):
-                    yield part.attr, part_value  # type: ignore[attr-defined]
-        elif _is_own(target, this):
-            yield target.attr, value  # type: ignore[attr-defined]
-
-
-def _is_own(target: ast.AST, this: str) -> bool:
-    return (
-        isinstance(target, ast.Attribute)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == this
-    )
-
-
-def _stored_on(this: str, stores: dict[str, Fact]) -> dict[str, Fact]:
-    table = {}
-    for path, fact in stores.items():
-        first, _, rest = path.partition(".")
-        if first == this and rest and "." not in rest:
-            table[rest] = fact
-    return table
-
-
-def _registered(frame: Frame, method: FunctionInfo, this: str) -> Iterator[tuple[str, Fact]]:
-    """Yield attributes made by register_buffer, register_parameter and add_module calls."""
-    for node in method.nodes:
-        if not (isinstance(node, ast.Call) and _is_own(node.func, this) and node.args):
-            continue
-        name = node.args[0]
-        kind = node.func.attr  # type: ignore[attr-defined]
-        value = frame.facts.get(node.args[1]) if len(node.args) > 1 else None
-        for keyword in node.keywords:
-            if keyword.arg in ("tensor", "param", "module"):
-                value = frame.facts.get(keyword.value)
-        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-            continue
-        if kind in ("register_buffer", "register_parameter"):
-            yield name.value, _as_role(value, "buffer" if kind == "register_buffer" else "param")
-        elif kind in ("add_module", "register_module") and value is not None:
-            yield name.value, value
-
-
-def _as_role(fact: Fact | None, role: str) -> Fact:
-    if isinstance(fact, Tensor):
-        return Tensor(fact.rank, fact.dtype, fact.single, role=role, origin=fact.origin)
-    if isinstance(fact, Const) and fact.value is None:
-        return join(fact, Tensor(role=role))
-    return Tensor(role=role)
-
 
 def _first_of(pair: tuple[str, Fact]) -> str:
     return pair[0]
-
-
-def _none(fact: Fact) -> bool:
-    return isinstance(fact, Const) and fact.value is None
 
 
 def widen(fact: Fact) -> Fact:

@@ -23,7 +23,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from ..index import ModuleInfo
-from . import stdlib
+from . import construction, stdlib
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -115,7 +115,7 @@ def _alternatives(facts: object) -> Fact:
 
 def _named(analyzer: Analyzer, value: Fact) -> Fact:
     if isinstance(value, ClassRef):
-        return analyzer.instance(value)
+        return construction.instance(analyzer, value)
     name = value.name if isinstance(value, Extern) else ""
     if name in _TENSORS:
         return Tensor(dtype=_TENSORS[name])

@@ -38,7 +38,11 @@ def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(frame, target.elts, value)
     elif isinstance(target, ast.Starred):
-        assign(frame, target.value, Sequence("list", None, expressions.element_of(frame, value, target)))
+        assign(
+            frame,
+            target.value,
+            Sequence("list", None, expressions.element_of(frame, value, target)),
+        )
     elif isinstance(target, ast.Subscript):
         _assign_item(frame, target, value)
 
@@ -75,7 +79,9 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
         for target, item in zip(targets[starred + 1 :], items[len(items) - after :]):
             assign(frame, target, item)
         return
-    each = expressions.element_of(frame, value, targets[0] if targets else ast.Tuple([], ast.Load()))
+    each = expressions.element_of(
+        frame, value, targets[0] if targets else ast.Tuple([], ast.Load())
+    )
     for target in targets:
         assign(frame, target, each)
 

@@ -101,10 +101,7 @@ def _enumerate(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
 
 def _zip(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     if given.open:
-        each = join_all(
-            expressions.element_of(frame, fact, node)
-            for fact in given.args
-        )
+        each = join_all(expressions.element_of(frame, fact, node) for fact in given.args)
         return Sequence("zip", None, Sequence("tuple", None, each))
     elems = tuple(expressions.element_of(frame, fact, node) for fact in given.args)
     return Sequence("zip", None, Sequence("tuple", elems))

@@ -29,6 +29,7 @@ from ...rules.base.facts import (
 )
 from . import (
     builtin_calls,
+    construction,
     containers,
     expressions,
     higher_order,
@@ -59,8 +60,18 @@ CONSTANT_CALLS: dict[str, object] = {
 }
 # Decorators that end a region: the body runs uncaptured, or as one opaque operator.
 DISABLING = frozenset({"disable", "_disable_dynamo", "dont_compile"})
-OPAQUE = frozenset({"allow_in_graph", "nonstrict_trace", "custom_op", "triton_op", "impl", "script",
-                    "leaf_function", "substitute_in_graph"})
+OPAQUE = frozenset(
+    {
+        "allow_in_graph",
+        "nonstrict_trace",
+        "custom_op",
+        "triton_op",
+        "impl",
+        "script",
+        "leaf_function",
+        "substitute_in_graph",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -114,8 +125,8 @@ def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, on
     if callee.name or callee.project is not None:
         old = frame.callees.get(node)
         if old is None or (callee.sure and not old.sure):
-            frame.callees[node] = callee if only else Callee(
-                callee.name, callee.receiver, callee.project, False
+            frame.callees[node] = (
+                callee if only else Callee(callee.name, callee.receiver, callee.project, False)
             )
     if isinstance(function, (Function, ClassRef, Instance)):
         return call_function(frame, node, function, given.args, given.kwargs, given.open)
@@ -163,8 +174,10 @@ def method_name(receiver: Fact, name: str) -> str:
     if isinstance(receiver, Array):
         return f"numpy.ndarray.{name}"
     if isinstance(receiver, Sequence):
-        kind = receiver.kind if receiver.kind in ("list", "tuple", "set", "deque", "frozenset") else (
-            "generator" if receiver.kind == "generator" else "tuple"
+        kind = (
+            receiver.kind
+            if receiver.kind in ("list", "tuple", "set", "deque", "frozenset")
+            else ("generator" if receiver.kind == "generator" else "tuple")
         )
         return f"{kind}.{name}"
     if isinstance(receiver, Mapping):
@@ -186,7 +199,7 @@ def call_function(
     """Call a function, class, bound method or object of the project."""
     analyzer = frame.analyzer
     if isinstance(function, ClassRef):
-        return analyzer.construct(frame, node, function, args, kwargs, unknown_rest)
+        return construction.construct(frame, node, function, args, kwargs, unknown_rest)
     if isinstance(function, Instance):
         if isinstance(function.cls, str):
             return _call_external_object(frame, node, function, args, kwargs)
@@ -233,7 +246,7 @@ def call_method_named(
         return UNKNOWN
     method = find_method(frame.analyzer, this.cls, name)
     if method is None:
-        return frame.analyzer.contained(this) if name == "__getitem__" else UNKNOWN
+        return construction.contained(frame.analyzer, this) if name == "__getitem__" else UNKNOWN
     return call_function(frame, node, Function(method, this), args or [], {})
 
 
@@ -324,9 +337,7 @@ def _apply_function(frame: Frame, node: ast.Call, ref: ClassRef, given: Argument
     return result
 
 
-def _array_method(
-    frame: Frame, node: ast.Call, array: Array, name: str, given: Arguments
-) -> Fact:
+def _array_method(frame: Frame, node: ast.Call, array: Array, name: str, given: Arguments) -> Fact:
     origin = frame.origin(node, f"`{frame.module.segment(node)}`", array.origin)
     if name in ("item", "tolist") and not array.constant:
         kind = array.dtype if name == "item" else "list"
@@ -354,10 +365,10 @@ def _object_method(
             pair = Sequence("tuple", (Static("str"), Tensor(role="param")))
             return Sequence("generator", None, pair)
         if name in ("items", "named_children", "named_modules"):
-            inner = frame.analyzer.contained(this)
+            inner = construction.contained(frame.analyzer, this)
             return Sequence("generator", None, Sequence("tuple", (Static("str"), inner)))
         if name in ("values", "children", "modules"):
-            return Sequence("generator", None, frame.analyzer.contained(this))
+            return Sequence("generator", None, construction.contained(frame.analyzer, this))
         if name == "forward":
             return objects.module_call(frame, node, cls, given.args, given.kwargs)
         if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
-    UNKNOWN,
-    Array,
-    Const,
     Extern,
     Fact,
-    FromTensor,
     Function,
     Instance,
-    Mapping,
     ModuleRef,
-    Sequence,
-    Static,
-    Tensor,
-    Unknown,
-    join,
-    join_all,
-    options,
 )
-from ..index import Assigned, ClassInfo, FunctionInfo
+from ..index import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -140,75 +128,6 @@ def decorated(function: Function, analyzer: Analyzer) -> Fact:
     return function
 
 
-def attributes(analyzer: Analyzer, cls: ClassInfo) -> dict[str, Fact]:
-    """Return facts of the attributes that a class and its bases give their instances.
-
-    Constructors are analysed with what their parameters' annotations and defaults say; what other
-    methods assign joins. A literal True/False/number in `__init__` is configuration, which others
-    may set: its value is not relied on.
-    """
-    cached = analyzer.attribute_tables.get(cls)
-    if cached is not None:
-        return cached
-    analyzer.attribute_tables[cls] = {}  # a constructor that builds its own class ends here
-    table: dict[str, Fact] = {}
-    for owner in reversed(resolve_ancestry(analyzer, cls).classes):
-        own: dict[str, Fact] = {}
-        for name, assigned in owner.attributes.items():
-            own[name] = _class_attribute(analyzer, owner, assigned)
-        stored = analyzer.constructor_stores(cls, owner)
-        for name, fact in stored.items():
-            own[name] = join(own[name], fact) if name in own else fact
-        table.update(own)
-        for name, fact in analyzer.other_stores(cls, owner, table).items():
-            table[name] = join(table[name], fact) if name in table else fact
-        analyzer.attribute_tables[cls] = dict(table)
-    result = {name: _loosen(fact) for name, fact in table.items()}
-    analyzer.attribute_tables[cls] = result
-    return result
-
-
-def _class_attribute(analyzer: Analyzer, owner: ClassInfo, assigned: Assigned) -> Fact:
-    facts = [analyzer.static_value(owner.module, value) for value in assigned.values]
-    if assigned.annotation is not None:
-        declared = analyzer.annotation(owner.module, assigned.annotation)
-        if not isinstance(declared, Unknown):
-            return declared
-    return join_all(facts)
-
-
-def at_rest(fact: Fact) -> Fact:
-    """Return what a stored value is to a region that starts later.
-
-    Numbers read out of tensors are plain numbers by then, and sizes are what they are.
-    """
-    if isinstance(fact, FromTensor):
-        return Static(fact.kind, origin=fact.origin)
-    if isinstance(fact, Tensor):
-        return replace(fact, ragged=False) if fact.ragged else fact
-    if isinstance(fact, Array) and fact.rank == 0:  # a NumPy scalar, often as good as a number
-        return replace(fact, constant=True)
-    if isinstance(fact, Sequence):
-        items = None if fact.items is None else tuple(at_rest(item) for item in fact.items)
-        return replace(fact, items=items, elem=at_rest(fact.elem))
-    if isinstance(fact, Mapping):
-        pairs = tuple((key, at_rest(item)) for key, item in fact.items)
-        return replace(fact, items=pairs, key=at_rest(fact.key), elem=at_rest(fact.elem))
-    parts = options(fact)
-    return join_all(at_rest(part) for part in parts) if len(parts) > 1 else fact
-
-
-def _loosen(fact: Fact) -> Fact:
-    """Configuration values may be set from outside; None may later be something else."""
-    fact = at_rest(fact)
-    if isinstance(fact, Const):
-        if fact.value is None:
-            return join(fact, UNKNOWN)
-        return Static(fact.kind, origin=fact.origin)
-    kept = [_loosen(o) if isinstance(o, Const) and o.value is not None else o for o in options(fact)]
-    return join_all(kept)
-
-
 def module_instance(fact: Fact) -> bool:
     """Say whether a fact is an nn.Module object."""
     return isinstance(fact, Instance) and fact.module
@@ -219,8 +138,6 @@ __all__ = [
     "ModuleRef",
     "after",
     "ancestry",
-    "at_rest",
-    "attributes",
     "decorated",
     "decorator_names",
     "find_method",

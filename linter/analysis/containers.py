@@ -50,9 +50,7 @@ def _store(frame: Frame, node: ast.Call, fact: Fact) -> None:
             frame.stores[path] = fact if old is None else join(old, fact)
 
 
-def _sequence(
-    frame: Frame, node: ast.Call, seq: Sequence, name: str, args: list[Fact]
-) -> Fact:
+def _sequence(frame: Frame, node: ast.Call, seq: Sequence, name: str, args: list[Fact]) -> Fact:
     value = args[-1] if args else UNKNOWN
     if name in ("append", "add", "appendleft"):
         if seq.items is not None and name == "append" and len(seq.items) < 64:

@@ -24,15 +24,19 @@ BOOL = frozenset(
 _INT = frozenset("argmax argmin argsort nonzero argwhere bincount long int count_nonzero".split())
 
 
-_FLOAT = frozenset("float half double bfloat16 mean std var norm softmax log_softmax rand randn "
-                   "sigmoid exp log sqrt rsqrt sin cos tanh linspace rand_like randn_like".split())
+_FLOAT = frozenset(
+    "float half double bfloat16 mean std var norm softmax log_softmax rand randn "
+    "sigmoid exp log sqrt rsqrt sin cos tanh linspace rand_like randn_like".split()
+)
 
 
 # Of bools, these make ints.
 _COUNTS = frozenset("sum nansum prod cumsum cumprod".split())
 
 
-def result_dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str, Fact]) -> str:
+def result_dtype(
+    stem: str, inputs: list[Tensor], values: list[Fact], kwargs: dict[str, Fact]
+) -> str:
     named = kwargs.get("dtype")
     if named is not None:
         return named_dtype(named)
@@ -41,7 +45,9 @@ def result_dtype(stem: str, inputs: list[Tensor], values: list[Fact], kwargs: di
         if known:
             return known
     if stem in ("tensor", "as_tensor", "full", "full_like") and values and not inputs:
-        return _literal_dtype(values[1] if stem.startswith("full") and len(values) > 1 else values[0])
+        return _literal_dtype(
+            values[1] if stem.startswith("full") and len(values) > 1 else values[0]
+        )
     if stem in BOOL:
         return "bool"
     if stem in _INT:

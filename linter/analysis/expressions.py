@@ -23,7 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import binding, calls, members, tensors
+from . import binding, calls, construction, members, tensors
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
@@ -87,7 +87,7 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
         return base.element()
     if isinstance(base, Instance):
         if isinstance(base.cls, str):
-            return frame.analyzer.contained(base)
+            return construction.contained(frame.analyzer, base)
         return calls.call_method_named(frame, node, base, "__getitem__", [key])
     if isinstance(base, (Const, Static)) and base.kind == "str":
         return Static("str")
@@ -102,8 +102,7 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
 def _looks_like_tensor_index(index: ast.expr) -> bool:
     """`x[:, 2:]`, `x[..., 0]`: lists and dicts take no such key."""
     return isinstance(index, ast.Tuple) and any(
-        isinstance(part, ast.Slice)
-        or (isinstance(part, ast.Constant) and part.value is Ellipsis)
+        isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis)
         for part in index.elts
     )
 
@@ -145,9 +144,11 @@ def _bin_op(frame: Frame, node: ast.BinOp) -> Fact:
 
 def _unary_op(frame: Frame, node: ast.UnaryOp) -> Fact:
     fact = evaluate(frame, node.operand)
-    return join_all(unary(node.op, o) for o in options(fact)) if not isinstance(
-        node.op, ast.Not
-    ) else unary(node.op, fact)
+    return (
+        join_all(unary(node.op, o) for o in options(fact))
+        if not isinstance(node.op, ast.Not)
+        else unary(node.op, fact)
+    )
 
 
 def _bool_op(frame: Frame, node: ast.BoolOp) -> Fact:
@@ -307,11 +308,11 @@ def _element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:
         return FromTensor("", fact.how, origin=fact.origin, sure=fact.sure)
     if isinstance(fact, Instance):
         if isinstance(fact.cls, str):
-            return frame.analyzer.contained(fact)
+            return construction.contained(frame.analyzer, fact)
         if find_method(frame.analyzer, fact.cls, "__iter__") is not None:
             made = calls.call_method_named(frame, node, fact, "__iter__")
             return UNKNOWN if made == fact else element_of(frame, made, node)
-        return frame.analyzer.contained(fact)
+        return construction.contained(frame.analyzer, fact)
     if isinstance(fact, (Const, Static)) and fact.kind == "str":
         return Static("str")
     return UNKNOWN

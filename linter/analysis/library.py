@@ -27,6 +27,7 @@ from .frame import Frame
 if TYPE_CHECKING:
     from .calls import Arguments
 
+
 def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
     """Return the result of a call into the standard library or another package."""
     top, _, last = name.rpartition(".")
@@ -62,7 +63,9 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         return make_sequence("deque")(frame, node, given)
     if name.startswith("einops.") or name in _TENSOR_LIBRARY:
         source = next((f for f in map(data_of, given.args) if f is not None), None)
-        origin = frame.origin(node, f"`{frame.module.segment(node)}`", source.origin if source else None)
+        origin = frame.origin(
+            node, f"`{frame.module.segment(node)}`", source.origin if source else None
+        )
         return Tensor(origin=origin, sure=source.sure if source else False)
     found = stdlib.made(frame, node, name)
     if found is not None:
@@ -82,7 +85,10 @@ def _partial(given: Arguments) -> Fact:
     rest = tuple(given.args[1:])
     if isinstance(target, Function):
         return Function(
-            target.function, target.bound, target.closure, target.partial + rest,
+            target.function,
+            target.bound,
+            target.closure,
+            target.partial + rest,
             origin=target.origin,
         )
     return target if not rest else UNKNOWN

@@ -25,8 +25,8 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import calls, expressions, tensors
-from .classes import after, attributes, find_method, is_property
+from . import calls, expressions, stores, tensors
+from .classes import after, find_method, is_property
 from .frame import Frame
 
 FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function")
@@ -40,8 +40,14 @@ def attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     return join_all(_attribute_of(frame, node, option) for option in choices)
 
 
-_CONFIG = {"dtype": "dtype", "device": "device", "training": "bool", "requires_grad": "bool",
-           "is_cuda": "bool", "layout": "layout"}
+_CONFIG = {
+    "dtype": "dtype",
+    "device": "device",
+    "training": "bool",
+    "requires_grad": "bool",
+    "is_cuda": "bool",
+    "layout": "layout",
+}
 
 
 # Methods that, on a value of unknown type in code about tensors, tell that it is one.
@@ -78,7 +84,7 @@ def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
             return Function(method, base if "classmethod" in names else None)
         if name == "apply" and frame.analyzer.external_base(base.cls) in FUNCTION_CLASSES:
             return BoundMethod(base, name)
-        return attributes(frame.analyzer, base.cls).get(name, UNKNOWN)
+        return stores.attributes(frame.analyzer, base.cls).get(name, UNKNOWN)
     if isinstance(base, Array):
         return _array_attribute(frame, node, base)
     if isinstance(base, Mapping):
@@ -107,9 +113,7 @@ def _guess(node: ast.Attribute) -> Fact:
         return Static(_CONFIG[node.attr])
     if node.attr == "ndim":
         return ShapeInt(sure=False)
-    if node.attr in TENSOR_METHODS or (
-        node.attr in _MASK_METHODS and _is_mask(node.value)
-    ):
+    if node.attr in TENSOR_METHODS or (node.attr in _MASK_METHODS and _is_mask(node.value)):
         return BoundMethod(Tensor(sure=False), node.attr)
     return UNKNOWN
 
@@ -160,7 +164,7 @@ def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fa
         return ClassRef(base.cls)
     if base.module and name == "training":
         return Static("bool")
-    found = attributes(frame.analyzer, base.cls).get(name)
+    found = stores.attributes(frame.analyzer, base.cls).get(name)
     if found is not None:
         return found
     if base.module and name in _MODULE_METHODS:
@@ -192,9 +196,11 @@ def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
         cls = owner
     method = after(frame.analyzer, cls, owner, node.attr)
     if method is not None:
-        bound = calls.call_function(frame, node, Function(method, this), [], {}) if is_property(
-            method
-        ) else Function(method, this)
+        bound = (
+            calls.call_function(frame, node, Function(method, this), [], {})
+            if is_property(method)
+            else Function(method, this)
+        )
         return bound
     base = frame.analyzer.inherited(owner, node.attr)
     if base is None:

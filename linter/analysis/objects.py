@@ -36,8 +36,10 @@ _TENSOR_CLASSES = {
     "torch.cuda.LongTensor": "int",
 }
 # NumPy functions that make a whole array out of plain numbers.
-_FROM_SCALARS = frozenset("arange linspace logspace geomspace zeros ones full empty eye identity "
-                          "indices tri hanning hamming blackman bartlett kaiser".split())
+_FROM_SCALARS = frozenset(
+    "arange linspace logspace geomspace zeros ones full empty eye identity "
+    "indices tri hanning hamming blackman bartlett kaiser".split()
+)
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
 )
@@ -50,8 +52,8 @@ def construct(
     """Return the object that calling a torch class makes; None when `name` isn't a class."""
     last = name.rpartition(".")[2]
     if name in _TENSOR_CLASSES:
-        single = len(args) == 1 and isinstance(args[0], (FromTensor, Static)) and not single_int(
-            args[0]
+        single = (
+            len(args) == 1 and isinstance(args[0], (FromTensor, Static)) and not single_int(args[0])
         )
         return Tensor(1 if single else None, _TENSOR_CLASSES[name], origin=at(frame, node, None))
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"):
@@ -72,8 +74,9 @@ def construct(
         return Instance(name, origin=at(frame, node, None))
     if name.startswith("torch.distributions.") and last[:1].isupper():
         given = tuple(sorted(kwargs.items()))
-        return Instance(frame.analyzer.torch.canonical(name), attrs=given,
-                        origin=at(frame, node, None))
+        return Instance(
+            frame.analyzer.torch.canonical(name), attrs=given, origin=at(frame, node, None)
+        )
     if name in GRAD_MODES or (
         last[:1].isupper() and frame.analyzer.torch.function(name) in (None, "any")
     ):
@@ -142,7 +145,10 @@ def numpy_call(
     values = [*args, *kwargs.values()]
     data = [o for v in values for o in options(v) if isinstance(o, (Array, Tensor, FromTensor))]
     nested = [
-        o for v in values if isinstance(v, Sequence) for o in options(v.element())
+        o
+        for v in values
+        if isinstance(v, Sequence)
+        for o in options(v.element())
         if isinstance(o, (Array, Tensor, FromTensor))
     ]
     source = next(iter([*data, *nested]), None)
@@ -181,9 +187,23 @@ def _numpy_draw(
 
 
 # Where `size` stands among the positional parameters; for rand and randn they all are sizes.
-_SIZE_POSITION = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "sample": 0, "ranf": 0,
-                  "permutation": 0, "choice": 1, "uniform": 2, "normal": 2, "randint": 2,
-                  "standard_normal": 0, "beta": 2, "binomial": 2, "integers": 2}
+_SIZE_POSITION = {
+    "rand": 0,
+    "randn": 0,
+    "random": 0,
+    "random_sample": 0,
+    "sample": 0,
+    "ranf": 0,
+    "permutation": 0,
+    "choice": 1,
+    "uniform": 2,
+    "normal": 2,
+    "randint": 2,
+    "standard_normal": 0,
+    "beta": 2,
+    "binomial": 2,
+    "integers": 2,
+}
 
 
 def draws_array(last: str, args: list[Fact], kwargs: dict[str, Fact]) -> bool:
@@ -193,4 +213,3 @@ def draws_array(last: str, args: list[Fact], kwargs: dict[str, Fact]) -> bool:
     if size is None and position is not None and len(args) > position:
         size = args[position]
     return size is not None and size != NONE
-

@@ -70,12 +70,7 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Fact, right: Fac
     lefts, rights = options(left), options(right)
     if len(lefts) * len(rights) > 1:
         # None and unknown sides of a union add nothing: the operator would raise, or isn't known
-        pairs = [
-            (a, b)
-            for a in lefts
-            for b in rights
-            if not _is_none(a) and not _is_none(b)
-        ]
+        pairs = [(a, b) for a in lefts for b in rights if not _is_none(a) and not _is_none(b)]
         return join_all(_binary(frame, node, op, a, b) for a, b in pairs)
     return _binary(frame, node, op, left, right)
 

@@ -25,8 +25,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from ..index import ClassInfo, FunctionInfo
-from . import tells
-from .annotations import docstring_facts
+from . import annotations, tells
 from .frame import Env
 
 if TYPE_CHECKING:
@@ -145,8 +144,8 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
         if this and not isinstance(info.node, ast.Lambda):
             names = {getattr(d, "id", "") for d in info.decorators}
             ref = analyzer.class_ref(info.cls)
-            made = ref if "classmethod" in names or info.name == "__new__" else analyzer.own(
-                info.cls
+            made = (
+                ref if "classmethod" in names or info.name == "__new__" else analyzer.own(info.cls)
             )
             result[this] = made
     return result
@@ -156,9 +155,11 @@ def _documented(info: FunctionInfo) -> Env:
     if isinstance(info.node, ast.Lambda):
         return {}
     text = ast.get_docstring(info.node, clean=False)
-    found = docstring_facts(text)
+    found = annotations.docstring_facts(text)
     if info.cls is not None and info.name in ("forward", "__call__", "__init__"):
-        for name, fact in docstring_facts(ast.get_docstring(info.cls.node, clean=False)).items():
+        for name, fact in annotations.docstring_facts(
+            ast.get_docstring(info.cls.node, clean=False)
+        ).items():
             found.setdefault(name, fact)
     return found
 
@@ -182,7 +183,9 @@ def _with_default(default: Fact, fact: Fact) -> Fact:
     if isinstance(fact, Unknown):
         if isinstance(default, (Extern, ClassRef, Function)):
             return default  # `norm_layer=nn.LayerNorm`: another class would act alike
-        return default if isinstance(default, (Sequence, Mapping)) and not default.items else UNKNOWN
+        return (
+            default if isinstance(default, (Sequence, Mapping)) and not default.items else UNKNOWN
+        )
     return fact
 
 
@@ -193,4 +196,3 @@ def constructor_guess(analyzer: Analyzer, info: FunctionInfo, cls: ClassInfo) ->
     if this:
         env[this] = analyzer.own(cls)
     return env
-

@@ -68,8 +68,14 @@ def made(frame: Frame, node: ast.Call, name: str) -> Fact | None:
     return None
 
 
-_DISABLE = frozenset({"torch.compiler.disable", "torch._dynamo.disable",
-                      "torch._dynamo.eval_frame.disable", "torch._disable_dynamo"})
+_DISABLE = frozenset(
+    {
+        "torch.compiler.disable",
+        "torch._dynamo.disable",
+        "torch._dynamo.eval_frame.disable",
+        "torch._disable_dynamo",
+    }
+)
 
 
 def wrapped(name: str, args: list[Fact]) -> Fact | None:
@@ -86,9 +92,7 @@ def wrapped(name: str, args: list[Fact]) -> Fact | None:
     return None
 
 
-def random_draw(
-    frame: Frame, node: ast.Call, last: str, given: Arguments, method: bool
-) -> Fact:
+def random_draw(frame: Frame, node: ast.Call, last: str, given: Arguments, method: bool) -> Fact:
     """Return what a function of `random` gives, or with `method` the same on a `random.Random`.
 
     Dynamo captures a few of them, as a tensor drawn at each call; the others break where they are

@@ -31,8 +31,10 @@ _NOT_TELLING = frozenset(
     "broadcast_shapes checkpoint to_tensor seed normal scalar_tensor finfo iinfo "
     "can_cast promote_types is_floating_point parametrize use_deterministic_algorithms".split()
 )
-_SEQUENCES = frozenset("cat stack concat concatenate hstack vstack dstack meshgrid block_diag "
-                       "broadcast_tensors cartesian_prod pad_sequence column_stack".split())
+_SEQUENCES = frozenset(
+    "cat stack concat concatenate hstack vstack dstack meshgrid block_diag "
+    "broadcast_tensors cartesian_prod pad_sequence column_stack".split()
+)
 # Tensor methods that nothing else in Python has.
 _METHODS = frozenset(
     "unsqueeze permute masked_fill masked_fill_ masked_select nonzero log_softmax "
@@ -113,9 +115,7 @@ def _tensor_index(key: ast.expr) -> bool:
     )
 
 
-def _call_tell(
-    analyzer: Analyzer, info: FunctionInfo, node: ast.Call
-) -> list[tuple[str, Fact]]:
+def _call_tell(analyzer: Analyzer, info: FunctionInfo, node: ast.Call) -> list[tuple[str, Fact]]:
     if not node.args or not isinstance(node.args[0], ast.Name):
         return []
     name = node.args[0].id

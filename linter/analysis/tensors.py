@@ -50,8 +50,10 @@ RAGGED = frozenset(
         "nonzero_static",
     }
 ) - {"nonzero_static"}
-_INDEXED = frozenset("max min sort topk median nanmedian kthvalue mode cummax cummin unique "
-                     "unique_consecutive".split())
+_INDEXED = frozenset(
+    "max min sort topk median nanmedian kthvalue mode cummax cummin unique "
+    "unique_consecutive".split()
+)
 REDUCE = frozenset(
     "sum mean any all max min prod norm std var amax amin argmax argmin median logsumexp "
     "count_nonzero nansum nanmean dist dot trace det logdet vdot numel".split()
@@ -59,8 +61,10 @@ REDUCE = frozenset(
 _CREATE = frozenset("zeros ones empty full rand randn randint arange linspace eye randperm".split())
 _LINES = frozenset({"arange", "linspace", "logspace", "randperm"})
 _SCALARS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
-_SAME = frozenset("clone detach contiguous to cpu cuda requires_grad_ type_as half float double "
-                  "bfloat16 long int bool abs neg clamp clip".split())
+_SAME = frozenset(
+    "clone detach contiguous to cpu cuda requires_grad_ type_as half float double "
+    "bfloat16 long int bool abs neg clamp clip".split()
+)
 
 
 def tensor_call(
@@ -304,9 +308,7 @@ def shape_of(frame: Frame, node: ast.expr, tensor: Tensor | None) -> Fact:
     return Sequence("size", None, join(first, ShapeInt()))
 
 
-def _extremum(
-    args: list[Fact], kwargs: dict[str, Fact], method: bool, inputs: list[Tensor]
-) -> str:
+def _extremum(args: list[Fact], kwargs: dict[str, Fact], method: bool, inputs: list[Tensor]) -> str:
     extra = len(args) if method else len(args) - 1
     if "dim" in kwargs or "axis" in kwargs:
         return "tensors:2"
@@ -326,9 +328,7 @@ def _unique(kwargs: dict[str, Fact], args: list[Fact], method: bool) -> str:
     return f"tensors:{1 + sum(wanted)}" if any(wanted) else "tensor"
 
 
-def _one_argument_where(
-    last: str, args: list[Fact], kwargs: dict[str, Fact], method: bool
-) -> bool:
+def _one_argument_where(last: str, args: list[Fact], kwargs: dict[str, Fact], method: bool) -> bool:
     if last == "nonzero":
         flag = kwargs.get("as_tuple")
         return isinstance(flag, Const) and bool(flag.value)
