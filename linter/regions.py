@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..rules.base.context import RegionOptions
 from ..rules.base.facts import (
@@ -14,12 +14,16 @@ from ..rules.base.facts import (
     ClassRef,
     Const,
     Fact,
+    FromTensor,
     Function,
     Instance,
     Mapping,
     Sequence,
+    Static,
     Tensor,
+    Union,
     join,
+    join_all,
     options,
 )
 from .analysis import parameters
@@ -270,11 +274,28 @@ def _example_params(function: FunctionInfo, calls: Fact, default: Env) -> Env:
         if not isinstance(row, Sequence):
             return {}
         if row.items is None:
-            return dict.fromkeys(names, row.elem)
-        given = [*row.items, *(default.get(name, UNKNOWN) for name in names[len(row.items) :])]
+            return dict.fromkeys(names, _passed(row.elem))
+        given = [*map(_passed, row.items), *(default.get(name, UNKNOWN) for name in names[len(row.items) :])]
         for name, fact in zip(names, given):
             known[name] = join(known[name], fact) if name in known else fact
     return known
+
+
+def _passed(fact: Fact) -> Fact:
+    """An argument made outside the region: its tensors are inputs, whatever they were made of."""
+    if isinstance(fact, Tensor):
+        return replace(fact, role="input", ragged=False)
+    if isinstance(fact, FromTensor):
+        return Static(fact.kind, origin=fact.origin)
+    if isinstance(fact, Sequence):
+        items = None if fact.items is None else tuple(map(_passed, fact.items))
+        return replace(fact, items=items, elem=_passed(fact.elem))
+    if isinstance(fact, Mapping):
+        items = tuple((key, _passed(value)) for key, value in fact.items)
+        return replace(fact, items=items, elem=_passed(fact.elem))
+    if isinstance(fact, Union):
+        return join_all(map(_passed, fact.options))
+    return fact
 
 
 _QUIET_METHODS = frozenset(

@@ -131,6 +131,8 @@ def of_size(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
 def raises(body: list[ast.stmt]) -> bool:
     """Say whether a block does nothing but raise."""
     plain = (ast.Expr, ast.Assign, ast.AnnAssign)
-    return bool(body) and isinstance(body[-1], ast.Raise) and all(
-        isinstance(stmt, plain) for stmt in body[:-1]
+    return (
+        bool(body)
+        and isinstance(body[-1], ast.Raise)
+        and all(isinstance(stmt, plain) for stmt in body[:-1])
     )

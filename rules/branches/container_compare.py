@@ -54,20 +54,20 @@ class ContainerCompare(Rule):
     graph_breaks = ("GB6622", "GB0170")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     same = [x.sum(), 1] == [y.sum(), 1]  # error: CL115
     return x + same
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     same = x.sum() == y.sum()
     return x + same + (tuple(x.shape) == (3,)) + ([x] == [])
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
     )

@@ -40,7 +40,7 @@ class SizeTest(Rule):
     breaks = (Mode.FULLGRAPH,)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -48,15 +48,15 @@ def f(x: torch.Tensor):
     if hits.numel() == 0:  # error: CL114
         return x
     return x * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     if x.numel() == 0:
         return x
     return torch.where((x > 1).any(), x * 2, x)
-''',
+""",
         ),
     )
 

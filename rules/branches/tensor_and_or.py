@@ -40,23 +40,23 @@ class TensorAndOr(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     inside = (x > -9).all() and (x < 9).all()  # error: CL104
     return x, inside
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, enabled=True):
     inside = (x > -9).all() & (x < 9).all()
     return x, enabled and inside
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def scaled(x: torch.Tensor, scale: torch.Tensor):
@@ -65,8 +65,8 @@ def scaled(x: torch.Tensor, scale: torch.Tensor):
 
 def f(x: torch.Tensor):
     return scaled(x, x.max())
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def scaled(x: torch.Tensor, scale: torch.Tensor):
@@ -75,7 +75,7 @@ def scaled(x: torch.Tensor, scale: torch.Tensor):
 
 def f(x: torch.Tensor):
     return scaled(x, x.max())
-''',
+""",
             note="The idiom for a default value tests the tensor that was given.",
         ),
     )

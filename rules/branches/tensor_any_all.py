@@ -51,30 +51,30 @@ class TensorAnyAll(Rule):
     graph_breaks = ("GB0170", "GB8335")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     if any(v > 0 for v in x):  # error: CL109
         return x + 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.where(torch.any(x > 0), x + 1, x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     sound = all([torch.isfinite(t).all() for t in (x, y)])  # error: CL109
     return x + y, sound
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
@@ -82,7 +82,7 @@ def f(x: torch.Tensor, y: torch.Tensor):
     if all(t.ndim == 1 for t in (x, y)):
         return x + y, sound
     return x, sound
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
     )

@@ -40,55 +40,55 @@ class TensorAssert(Rule):
     graph_breaks = ("GB0170", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, name="x"):
     assert (x < 99).all(), f"{name} is too big"  # error: CL111
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, name="x"):
     assert x.ndim == 1, f"{name} has {x.ndim} dimensions"
     assert (x < 99).all(), "x is too big"
     return x + 1
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     assert not torch.isnan(x).any(), "NaN"  # error: CL111
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, mask=None):
     assert mask is None or mask.any(), "empty mask"
     assert (~torch.isnan(x)).all(), "NaN"
     return x + 1
-''',
+""",
             note="`not` must be a tensor operation; the last operand of `or` may be a tensor.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     assert (x > -99).all() and (x < 99).all()  # error: CL111
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     assert ((x > -99) & (x < 99)).all()
     return x + 1
-''',
+""",
         ),
     )
 
@@ -146,5 +146,3 @@ def _last(test: ast.expr) -> ast.expr | None:
     if isinstance(test, ast.Compare) and len(test.ops) > 1:
         return None
     return None if isinstance(test, (ast.UnaryOp, ast.IfExp)) else test
-
-

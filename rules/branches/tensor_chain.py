@@ -39,21 +39,21 @@ class TensorChain(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     inside = 0 < x.mean() < 5  # error: CL106
     return x * inside
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     mean = x.mean()
     inside = (0 < mean) & (mean < 5)
     return x * inside * (0 < x.shape[0] < mean)
-''',
+""",
         ),
     )
 

@@ -51,35 +51,35 @@ class TensorFilter(Rule):
     graph_breaks = ("GB0170", "GB8335")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     kept = [t for t in (x, y) if t.sum() > 0]  # error: CL108
     return torch.cat([x, *kept])
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     kept = [t * (t.sum() > 0) for t in (x, y) if t is not None and t.shape[0] > 1]
     return torch.cat([x, *kept])
-''',
+""",
             inputs="[(torch.ones(3), torch.ones(3)), (torch.ones(3), -torch.ones(3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x + sum(filter(lambda v: v > 0, x))  # error: CL108
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x + x.clamp(min=0).sum()
-''',
+""",
         ),
     )
 
@@ -105,7 +105,10 @@ def f(x: torch.Tensor):
             seen = sighting(Read(node.args[0], fact), "`filter`")
             text = f"`filter` keeps what `{shown(node.args[0])}` says, which depends on tensor data"
             yield Sighting(
-                node, text, fact, breaks=seen.breaks,
+                node,
+                text,
+                fact,
+                breaks=seen.breaks,
                 graph_breaks=("GB0170",) if seen.breaks == BOTH else (),
             )
 

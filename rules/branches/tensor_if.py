@@ -41,24 +41,24 @@ class TensorIf(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     if x.sum() > 0:  # error: CL101
         return x.relu()
     return -x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.where(x.sum() > 0, x.relu(), -x)
-''',
+""",
             inputs="[(torch.ones(3),), (-torch.ones(3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -75,8 +75,8 @@ class Step(nn.Module):
         return x
 
 f = Step()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -91,11 +91,11 @@ class Step(nn.Module):
         return torch.where(self.ready, x, x * 2)
 
 f = Step()
-''',
+""",
             note="A buffer is a tensor; `and` and `not` inside the condition test it too.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -104,8 +104,8 @@ def f(x: torch.Tensor):
         if x.abs().max() > 8:  # error: CL101
             break
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, limit=None):
@@ -116,7 +116,7 @@ def f(x: torch.Tensor, limit=None):
         x = torch.where(done, x, x * 2)
         done = done | (x.abs().max() > 8)
     return x
-''',
+""",
             note="In a loop the whole function falls back to eager. Shape, `None` and type tests "
             "are fine.",
         ),

@@ -49,7 +49,7 @@ class TensorMatch(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, mode: torch.Tensor):
@@ -58,8 +58,8 @@ def f(x: torch.Tensor, mode: torch.Tensor):
             return x
         case _:
             return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, mode: torch.Tensor):
@@ -68,11 +68,11 @@ def f(x: torch.Tensor, mode: torch.Tensor):
             return torch.where(mode == 0, x, x + 1)
         case _:
             return x
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor(0)), (torch.randn(3), torch.tensor(1))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -81,8 +81,8 @@ def f(x: torch.Tensor):
             return x
         case _:
             return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -91,7 +91,7 @@ def f(x: torch.Tensor):
             return torch.where(x.sum() > 0, x, x + 1)
         case _:
             return x
-''',
+""",
             note="A guard is an `if`.",
         ),
     )
@@ -146,5 +146,3 @@ def _compared(
         for key, inner in zip(pattern.keys, pattern.patterns):
             name = key.value if isinstance(key, ast.Constant) else None
             yield from _compared(inner, subject.get(name) or subject.element(), ctx)
-
-

@@ -50,54 +50,54 @@ class TensorMembership(Rule):
     graph_breaks = ("GB0170", "GB0124", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     if 2 in x:  # error: CL112
         return x + 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, names=("a", "b")):
     if "a" in names:
         return torch.where((x == 2).any(), x + 1, x)
     return x
-''',
+""",
             inputs="[(torch.tensor([2, 0, 1]),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, step: torch.Tensor):
     if step not in (1, 3):  # error: CL112
         return x + 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, step: torch.Tensor):
     return torch.where(torch.isin(step, torch.tensor([1, 3])), x, x + 1)
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor(3)), (torch.randn(3), torch.tensor(2))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x + [x.sum(), x.max()].index(x.max())  # error: CL112
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x + (torch.stack([x.sum(), x.max()]) == x.max()).int().argmax()
-''',
+""",
         ),
     )
 

@@ -39,20 +39,20 @@ class TensorNot(Rule):
     graph_breaks = ("GB0033", "GB0059")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     empty = not x.any()  # error: CL105
     return x + empty
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     rows = [x]
     return x + x.any().logical_not() + (not rows)
-''',
+""",
         ),
     )
 

@@ -53,51 +53,51 @@ class TensorOrder(Rule):
     graph_breaks = ("GB0193", "GB0207", "GB0059")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return sorted([x.sum(), y.mean()])[0]  # error: CL113
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     parts = sorted([x, y], key=lambda t: t.shape[0])
     return torch.stack([parts[0].sum(), parts[1].mean()]).sort().values[0]
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(4))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return max([x, y], key=lambda t: t.shape[0])  # error: CL113
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return sorted([x, y], key=lambda t: t.shape[0])[-1] + max(x.sum(), y.sum())
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(4))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     order = [2, 0, 1]
     order.sort(key=lambda i: x[i])  # error: CL113
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x[x.argsort()]
-''',
+""",
         ),
     )
 

@@ -41,15 +41,15 @@ class TensorRaise(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     if (x > 99).any():  # error: CL110
         raise ValueError(f"values up to {99} are allowed")
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -57,10 +57,10 @@ def f(x: torch.Tensor):
         raise ValueError(f"expected one dimension, got {x.ndim}")
     torch._assert_async((x <= 99).all(), "values up to 99 are allowed")
     return x + 1
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, check=True):
@@ -69,15 +69,15 @@ def f(x: torch.Tensor, check=True):
     else:
         raise ValueError("not finite")
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, check=True):
     if check:
         assert torch.isfinite(x).all(), "not finite"
     return x + 1
-''',
+""",
             note="An assert with a constant message is captured as a check in the graph.",
         ),
     )

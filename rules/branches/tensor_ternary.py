@@ -38,21 +38,21 @@ class TensorTernary(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.relu(x if x.sum() > 0 else -x)  # error: CL103
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.relu(torch.where(x.sum() > 0, x, -x))
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -63,15 +63,15 @@ def f(x: torch.Tensor):
         else 1.0 / total
     )
     return x * scale
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, factor=None):
     total = x.abs().sum()
     scale = 1.0 if factor is None else factor
     return x * scale / total.clamp(min=1e-12)
-''',
+""",
             note="A test for zero before dividing: clamp the divisor.",
         ),
     )

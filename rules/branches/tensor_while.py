@@ -43,25 +43,25 @@ class TensorWhile(Rule):
     graph_breaks = ("GB0170",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     while x.sum() < 10:  # error: CL102
         x = x.abs() + 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     for _ in range(8):
         x = torch.where(x.sum() < 10, x.abs() + 1, x)
     return x
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -70,8 +70,8 @@ def f(x: torch.Tensor):
         x = x / 2
         steps += 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -80,7 +80,7 @@ def f(x: torch.Tensor):
         x = torch.where((x < 1).all(), x, x / 2)
         steps += 1
     return x
-''',
+""",
             note="The counter is a Python int and costs nothing; the tensor is what breaks.",
         ),
     )

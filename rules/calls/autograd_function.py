@@ -41,7 +41,7 @@ class AutogradFunction(Rule):
     graph_breaks = ("GB0144", "GB6297", "GB6215", "GB2019")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 class Double(torch.autograd.Function):
@@ -59,8 +59,8 @@ class Double(torch.autograd.Function):
 
 def f(x):
     return Double.apply(x)  # error: CL322
-''',
-            good='''
+""",
+            good="""
 import torch
 
 class Double(torch.autograd.Function):
@@ -74,11 +74,11 @@ class Double(torch.autograd.Function):
 
 def f(x):
     return Double.apply(x)
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 class Multiply(torch.autograd.Function):
@@ -94,8 +94,8 @@ class Multiply(torch.autograd.Function):
 
 def f(x: torch.Tensor):
     return Multiply.apply(x, x)  # error: CL322
-''',
-            good='''
+""",
+            good="""
 import torch
 
 class Square(torch.autograd.Function):
@@ -111,7 +111,7 @@ class Square(torch.autograd.Function):
 
 def f(x):
     return Square.apply(x)
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

@@ -40,7 +40,7 @@ class ClockCall(Rule):
     graph_breaks = ("GB0007", "GB0156", "GB0147", "GB0059")
     examples = (
         Example(
-            bad='''
+            bad="""
 import time
 import torch
 
@@ -48,31 +48,31 @@ def f(x):
     start = time.perf_counter()  # error: CL304
     y = x @ x
     return y, start
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     with torch.profiler.record_function("matmul"):
         return x @ x
-''',
+""",
             inputs="[(torch.randn(3, 3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 from datetime import datetime
 import torch
 
 def f(x):
     stamp = datetime.now()  # error: CL304
     return x + 1, stamp
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
     )
 

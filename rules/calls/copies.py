@@ -41,24 +41,24 @@ class Copies(Rule):
     graph_breaks = ("GB4198", "GB0208", "GB0007", "GB0008", "GB4315", "GB0156")
     examples = (
         Example(
-            bad='''
+            bad="""
 import copy
 import torch
 
 def f(x):
     kept = copy.deepcopy(x)  # error: CL313
     return x.relu() + kept
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     kept = x.clone()
     return x.relu() + kept
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import copy
 import torch
 from torch import nn
@@ -67,8 +67,8 @@ layer = nn.Linear(3, 3)
 
 def f(x):
     return copy.deepcopy(layer)(x)  # error: CL313
-''',
-            good='''
+""",
+            good="""
 import copy
 import torch
 from torch import nn
@@ -77,25 +77,25 @@ layer = copy.deepcopy(nn.Linear(3, 3))
 
 def f(x):
     return layer(x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import copy
 import torch
 
 def f(x):
     options = copy.copy({"scale": 2})  # error: CL313
     return x * options["scale"]
-''',
-            good='''
+""",
+            good="""
 import copy
 import torch
 
 def f(x):
     options = copy.deepcopy({"scale": 2})
     return x * options["scale"]
-''',
+""",
         ),
     )
 

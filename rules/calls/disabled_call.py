@@ -8,8 +8,14 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from .seen import call_seen, shown
 
-_DISABLE = frozenset({"torch.compiler.disable", "torch._dynamo.disable",
-                      "torch._dynamo.eval_frame.disable", "torch._disable_dynamo"})
+_DISABLE = frozenset(
+    {
+        "torch.compiler.disable",
+        "torch._dynamo.disable",
+        "torch._dynamo.eval_frame.disable",
+        "torch._disable_dynamo",
+    }
+)
 
 
 class DisabledCall(Rule):
@@ -42,7 +48,7 @@ class DisabledCall(Rule):
     graph_breaks = ("GB0098", "GB0099", "GB0148", "GB0007")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 @torch.compiler.disable
@@ -51,8 +57,8 @@ def record(x):
 
 def f(x):
     return record(x.relu()) * 2  # error: CL318
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def record(x):
@@ -60,10 +66,10 @@ def record(x):
 
 def f(x):
     return record(x.relu()) * 2
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -76,8 +82,8 @@ class Net(nn.Module):
         return self.layer(x)  # error: CL318
 
 f = Net
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -90,10 +96,10 @@ class Net(nn.Module):
         return self.layer(x)
 
 f = Net
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def record(x):
@@ -101,8 +107,8 @@ def record(x):
 
 def f(x):
     return torch.compiler.disable(record)(x)  # error: CL318
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def record(x):
@@ -110,7 +116,7 @@ def record(x):
 
 def f(x):
     return record(x)
-''',
+""",
         ),
     )
 

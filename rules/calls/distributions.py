@@ -49,39 +49,39 @@ class Distributions(Rule):
     graph_breaks = ("GB0007", "GB0170", "GB4315", "GB0116")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch.distributions import Normal
 
 def f(x):
     dist = Normal(x, 1.0, validate_args=True)  # error: CL320
     return dist.rsample()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch.distributions import Normal
 
 def f(x):
     dist = Normal(x, 1.0)
     return dist.rsample()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch.distributions import Binomial, kl_divergence
 
 def f(x):
     n = torch.tensor([5.0, 5.0])
     return kl_divergence(Binomial(n, probs=x), Binomial(n, probs=1 - x))  # error: CL320
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch.distributions import Bernoulli, kl_divergence
 
 def f(x):
     return 5.0 * kl_divergence(Bernoulli(x), Bernoulli(1 - x))
-''',
+""",
             inputs="[(torch.tensor([0.2, 0.5]),)]",
         ),
     )

@@ -36,15 +36,15 @@ class Environment(Rule):
     graph_breaks = ("GB0007",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import os
 import torch
 
 def f(x):
     os.environ["COMPILE_LINT_EXAMPLE"] = "1"  # error: CL327
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import os
 import torch
 
@@ -52,7 +52,7 @@ os.environ["COMPILE_LINT_EXAMPLE"] = "1"
 
 def f(x):
     return x + int(os.environ["COMPILE_LINT_EXAMPLE"])
-''',
+""",
         ),
     )
 

@@ -46,26 +46,26 @@ class ExtensionCall(Rule):
     graph_breaks = ("GB0007", "GB0156", "GB0157", "GB4841", "GB6012", "GB0008")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from scipy.optimize import linear_sum_assignment
 
 def f(cost):
     rows, cols = linear_sum_assignment(cost.numpy())  # error: CL310
     return cost[torch.as_tensor(rows), torch.as_tensor(cols)]
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(cost):
     cols = cost.argmin(dim=1)
     return cost.gather(1, cols[:, None])
-''',
+""",
             inputs="[(torch.rand(3, 3),)]",
             requires=("scipy",),
         ),
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 from PIL import Image
@@ -74,32 +74,32 @@ def f(x):
     image = Image.fromarray(x.numpy())  # error: CL310
     small = image.resize((2, 2))  # error: CL310
     return torch.from_numpy(np.asarray(small).copy())  # error: CL310
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(x):
     return F.interpolate(x[None, None].float(), size=(2, 2))
-''',
+""",
             inputs="[(torch.zeros(4, 4, dtype=torch.uint8),)]",
             requires=("pillow",),
         ),
         Example(
-            bad='''
+            bad="""
 import cv2
 import torch
 
 def f(x):
     return torch.from_numpy(cv2.GaussianBlur(x.numpy(), (3, 3), 0))  # error: CL310
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(x):
     return F.avg_pool2d(x[None], 3, stride=1, padding=1)[0]
-''',
+""",
             inputs="[(torch.rand(4, 4),)]",
             requires=("opencv-python-headless",),
         ),

@@ -10,17 +10,52 @@ from .processes import is_process
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
-_MODULES = frozenset({
-    "os", "pathlib", "io", "shutil", "glob", "fnmatch", "tempfile", "gzip", "bz2", "lzma",
-    "zipfile", "tarfile", "csv", "json", "pickle", "marshal", "shelve", "sqlite3", "configparser",
-    "socket", "ssl", "select", "http", "urllib", "linecache", "mmap",
-})
+_MODULES = frozenset(
+    {
+        "os",
+        "pathlib",
+        "io",
+        "shutil",
+        "glob",
+        "fnmatch",
+        "tempfile",
+        "gzip",
+        "bz2",
+        "lzma",
+        "zipfile",
+        "tarfile",
+        "csv",
+        "json",
+        "pickle",
+        "marshal",
+        "shelve",
+        "sqlite3",
+        "configparser",
+        "socket",
+        "ssl",
+        "select",
+        "http",
+        "urllib",
+        "linecache",
+        "mmap",
+    }
+)
 _SERIALISERS = frozenset({"json", "pickle", "marshal", "orjson", "msgpack", "yaml"})
 _TORCH = frozenset({"torch.save", "torch.load", "torch.from_file"})
-_NUMPY = frozenset({
-    "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.fromregex",
-    "numpy.memmap", "numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt",
-})
+_NUMPY = frozenset(
+    {
+        "numpy.load",
+        "numpy.loadtxt",
+        "numpy.genfromtxt",
+        "numpy.fromfile",
+        "numpy.fromregex",
+        "numpy.memmap",
+        "numpy.save",
+        "numpy.savez",
+        "numpy.savez_compressed",
+        "numpy.savetxt",
+    }
+)
 _PACKAGES = {
     "requests": "GB0156",
     "h5py": "GB0156",
@@ -75,7 +110,7 @@ class FileIo(Rule):
     graph_breaks = ("GB0007", "GB0059", "GB0156", "GB0142", "GB0294", "GB0008")
     examples = (
         Example(
-            bad='''
+            bad="""
 import os
 import torch
 
@@ -83,8 +118,8 @@ def f(x):
     if os.path.exists("/tmp/scale.txt"):  # error: CL308
         return x * 2
     return x
-''',
-            good='''
+""",
+            good="""
 import os
 import torch
 
@@ -94,38 +129,38 @@ def f(x):
     if HAS_SCALE:
         return x * 2
     return x
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import json
 import torch
 
 def f(x, text):
     return x * json.loads(text)  # error: CL308
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, text):
     return x * int(text)
-''',
+""",
             inputs="[(torch.randn(3), '2')]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     torch.save(x, "/tmp/compile-lint-example.pt")  # error: CL308
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
     )
 

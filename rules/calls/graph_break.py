@@ -37,21 +37,21 @@ class GraphBreak(Rule):
     graph_breaks = ("GB0025",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     y = x.relu()
     torch._dynamo.graph_break()  # error: CL317
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     y = x.relu()
     return y + 1
-''',
+""",
         ),
     )
 

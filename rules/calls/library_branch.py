@@ -57,25 +57,25 @@ class LibraryBranch(Rule):
     graph_breaks = ("GB0170", "GB0124", "GB0033", "GB0036", "GB0007", "GB0264", "GB0467", "GB4198")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
 def f(x):
     noise = nn.init.trunc_normal_(torch.empty(3), std=0.02)  # error: CL326
     return x + noise
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
 def f(x):
     noise = nn.init.normal_(torch.empty(3), std=0.02).clamp(-0.04, 0.04)
     return x + noise
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -83,14 +83,14 @@ loss = nn.GaussianNLLLoss()
 
 def f(x, y, var):
     return loss(x, y, var)  # error: CL326
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, y, var):
     var = var.clamp(min=1e-6)
     return 0.5 * (var.log() + (x - y) ** 2 / var).mean()
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(3), torch.rand(3))]",
         ),
     )

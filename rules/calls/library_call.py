@@ -29,8 +29,20 @@ from .seen import call_seen, shown, top
 from .stdlib import break_id
 
 # Their calls are other rules' matter.
-_ELSEWHERE = frozenset({"logging", "warnings", "time", "datetime", "timeit", "random", "secrets",
-                        "copy", "torch", "numpy"})
+_ELSEWHERE = frozenset(
+    {
+        "logging",
+        "warnings",
+        "time",
+        "datetime",
+        "timeit",
+        "random",
+        "secrets",
+        "copy",
+        "torch",
+        "numpy",
+    }
+)
 _CLASSES = frozenset({"typing.NamedTuple", "dataclasses.make_dataclass", "types.new_class"})
 # Traced when asked of functions of the project.
 _DEPENDS = frozenset({"inspect.signature", "inspect.getmembers"})
@@ -66,7 +78,7 @@ class LibraryCall(Rule):
     graph_breaks = ("GB0007", "GB0059", "GB0156", "GB0147", "GB0134", "GB0142", "GB0116")
     examples = (
         Example(
-            bad='''
+            bad="""
 import bisect
 import torch
 
@@ -75,8 +87,8 @@ EDGES = [1, 4, 9]
 def f(x):
     n = bisect.bisect_left(EDGES, x.shape[0])  # error: CL311
     return x * n
-''',
-            good='''
+""",
+            good="""
 import torch
 
 EDGES = [1, 4, 9]
@@ -84,39 +96,39 @@ EDGES = [1, 4, 9]
 def f(x):
     n = sum(edge < x.shape[0] for edge in EDGES)
     return x * n
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import hashlib
 import torch
 
 def f(x, name):
     digest = hashlib.md5(name.encode())  # error: CL311
     return x + 1, digest
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, name):
     return x + len(name)
-''',
+""",
             inputs='[(torch.randn(3), "a")]',
         ),
         Example(
-            bad='''
+            bad="""
 import sys
 import torch
 
 def f(x):
     return x + sys.getsizeof(1) % 2  # error: CL311
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
     )
 

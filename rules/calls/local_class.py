@@ -45,7 +45,7 @@ class LocalClass(Rule):
     graph_breaks = ("GB8977", "GB0007", "GB0156")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -53,8 +53,8 @@ def f(x):
         amount = 2
 
     return x + Shift.amount
-''',
-            good='''
+""",
+            good="""
 import torch
 
 class Shift:
@@ -62,18 +62,18 @@ class Shift:
 
 def f(x):
     return x + Shift.amount
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 from dataclasses import make_dataclass
 import torch
 
 def f(x):
     Pair = make_dataclass("Pair", ["left", "right"])  # error: CL321
     return x + 1
-''',
-            good='''
+""",
+            good="""
 from collections import namedtuple
 import torch
 
@@ -81,7 +81,7 @@ Pair = namedtuple("Pair", ["left", "right"])
 
 def f(x):
     return Pair(x + 1, x - 1).left
-''',
+""",
         ),
     )
 

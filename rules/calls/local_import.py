@@ -45,7 +45,7 @@ class LocalImport(Rule):
     graph_breaks = ("GB0069", "GB0088")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -54,8 +54,8 @@ def f(x):
     except ImportError:
         return x + 1
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 try:
@@ -67,7 +67,7 @@ def f(x):
     if package_that_is_missing is None:
         return x + 1
     return x
-''',
+""",
         ),
     )
 

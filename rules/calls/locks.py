@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from ..base import Context, Example, Instance, Rule, Sighting, options
 from .seen import shown
 
-_LOCKS = frozenset({
-    "threading.Lock", "threading.RLock", "threading.Condition", "threading.Semaphore",
-    "multiprocessing.Lock",
-})
+_LOCKS = frozenset(
+    {
+        "threading.Lock",
+        "threading.RLock",
+        "threading.Condition",
+        "threading.Semaphore",
+        "multiprocessing.Lock",
+    }
+)
 
 
 class Locks(Rule):
@@ -41,7 +46,7 @@ class Locks(Rule):
     graph_breaks = ("GB0142",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import threading
 import torch
 
@@ -50,13 +55,13 @@ lock = threading.Lock()
 def f(x):
     with lock:  # error: CL328
         return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
     )
 

@@ -42,7 +42,7 @@ class LoggingCall(Rule):
     graph_breaks = ("GB0291", "GB4841", "GB6215", "GB0007")
     examples = (
         Example(
-            bad='''
+            bad="""
 import logging
 import torch
 
@@ -51,8 +51,8 @@ logger = logging.getLogger(__name__)
 def f(x):
     logger.info("shape %s", x.shape)  # error: CL302
     return x * 2
-''',
-            good='''
+""",
+            good="""
 import logging
 import torch
 
@@ -62,26 +62,26 @@ def f(x):
     if not torch.compiler.is_compiling():
         logger.info("shape %s", x.shape)
     return x * 2
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import logging
 import torch
 
 def f(x):
     logging.warning("slow path")  # error: CL302
     return x * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x * 2
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import logging
 import torch
 from torch import nn
@@ -97,8 +97,8 @@ class Net(nn.Module):
         return x
 
 f = Net
-''',
-            good='''
+""",
+            good="""
 import logging
 import torch
 from torch import nn
@@ -114,7 +114,7 @@ class Net(nn.Module):
         return x
 
 f = Net
-''',
+""",
             note="Asking for the level is a call as well; ask once, outside.",
         ),
     )

@@ -10,12 +10,34 @@ from .seen import call_seen, shown
 
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Classes of torch.nn whose constructor makes parameters whatever the arguments.
-_ALWAYS = frozenset({
-    "Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
-    "ConvTranspose3d", "Embedding", "EmbeddingBag", "PReLU", "LSTM", "GRU", "RNN", "LSTMCell",
-    "GRUCell", "RNNCell", "MultiheadAttention", "Transformer", "TransformerEncoderLayer",
-    "TransformerDecoderLayer", "ParameterList", "ParameterDict", "AdaptiveLogSoftmaxWithLoss",
-})
+_ALWAYS = frozenset(
+    {
+        "Linear",
+        "Bilinear",
+        "Conv1d",
+        "Conv2d",
+        "Conv3d",
+        "ConvTranspose1d",
+        "ConvTranspose2d",
+        "ConvTranspose3d",
+        "Embedding",
+        "EmbeddingBag",
+        "PReLU",
+        "LSTM",
+        "GRU",
+        "RNN",
+        "LSTMCell",
+        "GRUCell",
+        "RNNCell",
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerEncoderLayer",
+        "TransformerDecoderLayer",
+        "ParameterList",
+        "ParameterDict",
+        "AdaptiveLogSoftmaxWithLoss",
+    }
+)
 # Classes that make them unless this argument is False: its name, position and default.
 _AFFINE = {
     "LayerNorm": ("elementwise_affine", 2, True),
@@ -61,15 +83,15 @@ class ModuleInside(Rule):
     graph_breaks = ("GB0264", "GB0119")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
 def f(x):
     layer = nn.Linear(3, 3)  # error: CL323
     return layer(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -77,10 +99,10 @@ layer = nn.Linear(3, 3)
 
 def f(x):
     return nn.ReLU()(layer(x))
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -89,8 +111,8 @@ class Net(nn.Module):
         return nn.LayerNorm(3)(x)  # error: CL323
 
 f = Net
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -99,25 +121,25 @@ class Net(nn.Module):
         return nn.LayerNorm(3, elementwise_affine=False)(x)
 
 f = Net
-''',
+""",
             note="Without an affine transform a norm has no parameters.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
 def f(x):
     scale = nn.Parameter(torch.ones(3))  # error: CL323
     return x * scale
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     scale = torch.ones(3)
     return x * scale
-''',
+""",
         ),
     )
 

@@ -46,24 +46,24 @@ class NumpyGap(Rule):
     graph_breaks = ("GB0294", "GB0157", "GB0158", "GB4315", "GB0055", "GB0290", "GB0007")
     examples = (
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
 def f(x):
     grid = np.interp(np.arange(3), [0, 2], [0.0, 1.0])  # error: CL307
     return x + torch.from_numpy(grid)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     grid = torch.linspace(0.0, 1.0, 3)
     return x + grid
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
@@ -71,13 +71,13 @@ def f(x):
     a = x.numpy()
     zeros = np.zeros(3, dtype=a.dtype)  # error: CL307
     return torch.from_numpy(zeros) + x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.zeros(3, dtype=x.dtype) + x
-''',
+""",
         ),
     )
 

@@ -40,41 +40,41 @@ class NumpyRandom(Rule):
     graph_breaks = ("GB0033", "GB0294", "GB0156")
     examples = (
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
 def f(x):
     keep = np.random.uniform(0, 1)  # error: CL306
     return x * keep
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     keep = torch.rand(())
     return x * keep
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
 def f(x):
     order = np.random.permutation(3)  # error: CL306
     return x[torch.from_numpy(order)]
-''',
-            good='''
+""",
+            good="""
 import numpy as np
 import torch
 
 def f(x):
     return x + torch.from_numpy(np.random.rand(3))
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
@@ -82,13 +82,13 @@ rng = np.random.default_rng(0)
 
 def f(x):
     return x + rng.normal()  # error: CL306
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + torch.randn(())
-''',
+""",
         ),
     )
 

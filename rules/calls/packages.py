@@ -23,9 +23,14 @@ PACKAGES = {
     "jinja2": "GB0142",
     "jsonschema": "GB0116",
 }
-CAPTURED = frozenset({
-    "scipy.special.softmax", "PIL.ImageFilter.GaussianBlur", "PIL.ImageEnhance.Color",
-    "matplotlib.pyplot.close", "regex.compile",
-})
+CAPTURED = frozenset(
+    {
+        "scipy.special.softmax",
+        "PIL.ImageFilter.GaussianBlur",
+        "PIL.ImageEnhance.Color",
+        "matplotlib.pyplot.close",
+        "regex.compile",
+    }
+)
 
 __all__ = ["CAPTURED", "PACKAGES"]

@@ -46,21 +46,21 @@ class PackedSequence(Rule):
     graph_breaks = ("GB0007", "GB0148")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence
 
 def f(x, lengths):
     packed = pack_padded_sequence(x, lengths, batch_first=True)  # error: CL315
     return packed.data * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, lengths):
     inside = torch.arange(x.shape[1]) < lengths[:, None]
     return x * inside[..., None] * 2
-''',
+""",
             inputs="[(torch.randn(2, 4, 3), torch.tensor([4, 3]))]",
         ),
     )

@@ -54,24 +54,24 @@ class PrintCall(Rule):
     graph_breaks = ("GB0059", "GB0156", "GB0142", "GB0008")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     print("mean", x.mean())  # error: CL301
     return x * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     if not torch.compiler.is_compiling():
         print("mean", x.mean())
     return x * 2
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import sys
 import torch
 
@@ -80,15 +80,15 @@ def f(x):
         sys.stderr.write("step\\n")  # error: CL301
         x = x + i
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     for i in range(3):
         x = x + i
     return x
-''',
+""",
             note="In a loop, the whole function falls back to eager.",
         ),
     )

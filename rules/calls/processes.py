@@ -48,30 +48,30 @@ class Processes(Rule):
     graph_breaks = ("GB0007",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import subprocess
 import torch
 
 def f(x):
     subprocess.run(["true"])  # error: CL309
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import os
 import torch
 
 def f(x):
     return x + os.getpid() % 2  # error: CL309
-''',
-            good='''
+""",
+            good="""
 import os
 import torch
 
@@ -79,7 +79,7 @@ PID = os.getpid()
 
 def f(x):
     return x + PID % 2
-''',
+""",
         ),
     )
 

@@ -39,7 +39,7 @@ class ProgressBar(Rule):
     graph_breaks = ("GB0007", "GB0008", "GB0156")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from tqdm import tqdm
 
@@ -47,15 +47,15 @@ def f(x):
     for step in tqdm(range(3)):  # error: CL324
         x = x + step
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     for step in range(3):
         x = x + step
     return x
-''',
+""",
             requires=("tqdm",),
         ),
     )

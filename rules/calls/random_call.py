@@ -58,7 +58,7 @@ class RandomCall(Rule):
     graph_breaks = ("GB0007", "GB0156", "GB0008", "GB0033", "GB0178")
     examples = (
         Example(
-            bad='''
+            bad="""
 import random
 import torch
 
@@ -66,16 +66,16 @@ def f(x):
     if random.random() < 0.5:  # error: CL305
         return x.flip(0)
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.where(torch.rand(()) < 0.5, x.flip(0), x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import random
 import torch
 
@@ -83,8 +83,8 @@ dice = random.Random(0)
 
 def f(x):
     return x * dice.choice([1.0, 2.0])  # error: CL305
-''',
-            good='''
+""",
+            good="""
 import random
 import torch
 
@@ -92,22 +92,22 @@ dice = random.Random(0)
 
 def f(x):
     return x * dice.uniform(1.0, 2.0)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import random
 import torch
 
 def f(x: torch.Tensor):
     return x[random.randint(0, 2)]  # error: CL305
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x.index_select(0, torch.randint(0, 3, (1,)))
-''',
+""",
             note="The draw is captured, using it as an index is not.",
         ),
     )

@@ -41,7 +41,7 @@ class Recurrent(Rule):
     graph_breaks = ("GB0014",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -55,8 +55,8 @@ class Net(nn.Module):
         return out
 
 f = Net
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -74,11 +74,11 @@ class Net(nn.Module):
         return torch.stack(outs, 1)
 
 f = Net
-''',
+""",
             inputs="[(torch.randn(2, 3, 4),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -90,8 +90,8 @@ net = Net(4, 4)
 
 def f(x):
     return net(x)  # error: CL314
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -99,7 +99,7 @@ cell = nn.GRUCell(4, 4)
 
 def f(x):
     return cell(x[0])
-''',
+""",
             inputs="[(torch.randn(2, 3, 4),)]",
         ),
     )

@@ -48,24 +48,16 @@ _MEASURED = {
         "warnings.resetwarnings warnings.showwarning warnings.warn_explicit weakref.proxy "
         "zlib.adler32 zlib.compress zlib.decompress"
     ),
-    "GB0008": (
-        "secrets.randbelow secrets.token_bytes secrets.token_urlsafe"
-    ),
+    "GB0008": ("secrets.randbelow secrets.token_bytes secrets.token_urlsafe"),
     "GB0059": (
         "ast.parse builtins.breakpoint builtins.input configparser.ConfigParser "
         "fnmatch.filter io.open pathlib.Path.read_bytes pathlib.Path.write_bytes shelve.open "
         "statistics.mode tarfile.open tempfile.NamedTemporaryFile tempfile.TemporaryFile "
         "timeit.timeit zipfile.ZipFile"
     ),
-    "GB0082": (
-        "asyncio.sleep"
-    ),
-    "GB0116": (
-        "traceback.format_tb"
-    ),
-    "GB0134": (
-        "statistics.pstdev statistics.stdev statistics.variance"
-    ),
+    "GB0082": ("asyncio.sleep"),
+    "GB0116": ("traceback.format_tb"),
+    "GB0134": ("statistics.pstdev statistics.stdev statistics.variance"),
     "GB0142": (
         "concurrent.futures.ThreadPoolExecutor.submit queue.Queue.empty queue.Queue.get "
         "queue.Queue.put threading.Event.set threading.active_count threading.enumerate"
@@ -92,24 +84,12 @@ _MEASURED = {
         "threading.RLock types.new_class urllib.parse.quote urllib.parse.urlencode uuid.uuid3 "
         "uuid.uuid5 xml.etree.ElementTree.fromstring"
     ),
-    "GB0262": (
-        "contextlib.closing contextlib.redirect_stdout"
-    ),
-    "GB0467": (
-        "logging.disable"
-    ),
-    "GB4841": (
-        "logging.critical logging.exception logging.log"
-    ),
-    "GB7786": (
-        "inspect.cleandoc"
-    ),
-    "GB9625": (
-        "traceback.format_exc"
-    ),
-    "GB8977": (
-        "ctypes.CDLL"
-    ),
+    "GB0262": ("contextlib.closing contextlib.redirect_stdout"),
+    "GB0467": ("logging.disable"),
+    "GB4841": ("logging.critical logging.exception logging.log"),
+    "GB7786": ("inspect.cleandoc"),
+    "GB9625": ("traceback.format_exc"),
+    "GB8977": ("ctypes.CDLL"),
 }
 _BREAKS = {name: id for id, names in _MEASURED.items() for name in names.split()}
 

@@ -77,15 +77,15 @@ class TorchCall(Rule):
     graph_breaks = ("GB0007", "GB0208", "GB0045", "GB0046", "GB0277", "GB4315", "GB0026", "GB0087")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     if torch.cuda.device_count() > 1:  # error: CL325
         return x * 2
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 GPUS = torch.cuda.device_count()
@@ -94,39 +94,39 @@ def f(x):
     if GPUS > 1:
         return x * 2
     return x
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x, y):
     dtype = torch.result_type(x, y)  # error: CL325
     return x.to(dtype) + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, y):
     dtype = torch.promote_types(x.dtype, y.dtype)
     return x.to(dtype) + 1
-''',
+""",
             inputs="[(torch.randn(3), torch.arange(3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     torch._dynamo.mark_dynamic(x, 0)  # error: CL325
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + 1
-''',
+""",
         ),
     )
 

@@ -8,12 +8,29 @@ from collections.abc import Iterator
 from ..base import Certainty, Const, Context, Example, Extern, Instance, Rule, Sighting, options
 from .seen import call_seen, shown
 
-_SEEDS = frozenset({
-    "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
-    "manual_seed_all", "seed_all", "get_rng_state_all", "set_rng_state_all",
-})
-_PLACES = frozenset({"torch", "torch.random", "torch.cuda", "torch.cuda.random", "torch.mps",
-                     "torch.xpu", "torch.mtia"})
+_SEEDS = frozenset(
+    {
+        "manual_seed",
+        "initial_seed",
+        "get_rng_state",
+        "set_rng_state",
+        "manual_seed_all",
+        "seed_all",
+        "get_rng_state_all",
+        "set_rng_state_all",
+    }
+)
+_PLACES = frozenset(
+    {
+        "torch",
+        "torch.random",
+        "torch.cuda",
+        "torch.cuda.random",
+        "torch.mps",
+        "torch.xpu",
+        "torch.mtia",
+    }
+)
 _IDS = {"initial_seed": "GB0208"}
 _GENERATOR = "torch.Generator"
 
@@ -56,33 +73,33 @@ class TorchRandom(Rule):
     graph_breaks = ("GB0007", "GB0055", "GB0363", "GB7650", "GB0208")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     torch.manual_seed(0)  # error: CL319
     return x + torch.rand(3)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x + torch.rand(3)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x, generator: torch.Generator):
     return x + torch.rand(3, generator=generator)  # error: CL319
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, noise):
     return x + torch.rand(3)
-''',
+""",
             inputs="[(torch.randn(3), torch.Generator())]",
         ),
     )
@@ -112,8 +129,13 @@ def _passed(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         if given:
             maybe = any(isinstance(fact, Const) for fact in facts)
             text = f"`{shown(keyword.value)}` is a generator, which can't be put in a graph"
-            yield Sighting(node, text, given[0], certainty=Certainty.LIKELY if maybe else None,
-                           graph_breaks=("GB0055",))
+            yield Sighting(
+                node,
+                text,
+                given[0],
+                certainty=Certainty.LIKELY if maybe else None,
+                graph_breaks=("GB0055",),
+            )
 
 
 def _is_generator(fact: object) -> bool:

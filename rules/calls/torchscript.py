@@ -40,7 +40,7 @@ class TorchScript(Rule):
     graph_breaks = ("GB4695", "GB0007", "GB0098", "GB0008")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def double(x):
@@ -49,8 +49,8 @@ def double(x):
 def f(x):
     fast = torch.jit.script(double)  # error: CL316, CL704
     return fast(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def double(x):
@@ -60,10 +60,10 @@ def f(x):
     if torch.jit.is_scripting():
         return x
     return double(x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def double(x):
@@ -72,8 +72,8 @@ def double(x):
 def f(x):
     later = torch.jit.fork(double, x)  # error: CL316
     return torch.jit.wait(later)  # error: CL316
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def double(x):
@@ -81,10 +81,10 @@ def double(x):
 
 def f(x):
     return double(x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -92,8 +92,8 @@ layer = torch.jit.script(nn.Linear(3, 3))  # error: CL704
 
 def f(x):
     return layer(x)  # error: CL316
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -101,7 +101,7 @@ layer = nn.Linear(3, 3)
 
 def f(x):
     return layer(x)
-''',
+""",
         ),
     )
 

@@ -39,7 +39,7 @@ class WarningsCall(Rule):
     graph_breaks = ("GB0007",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import warnings
 import torch
 
@@ -48,18 +48,18 @@ def f(x, scale=None):
         warnings.warn("scale is not set")  # error: CL303
         scale = 1.0
     return x * scale
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, scale=None):
     if scale is None:
         scale = 1.0
     return x * scale
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import warnings
 import torch
 
@@ -67,15 +67,15 @@ def f(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # error: CL303
         return x.sqrt()
-''',
-            good='''
+""",
+            good="""
 import warnings
 import torch
 
 def f(x):
     with warnings.catch_warnings():
         return x.sqrt()
-''',
+""",
         ),
     )
 

@@ -37,7 +37,7 @@ class AssertCaught(Rule):
     graph_breaks = ("GB0034",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -47,14 +47,14 @@ def f(x):
     except AssertionError:
         scale = 2
     return torch.relu(x) * scale
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     scale = 1 if x.dim() == 3 else 2
     return torch.relu(x) * scale
-''',
+""",
         ),
     )
 

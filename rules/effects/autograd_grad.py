@@ -37,20 +37,20 @@ class AutogradGrad(Rule):
     graph_breaks = ("GB9186",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     energy = (x ** 2).sum()
     (force,) = torch.autograd.grad(energy, x, create_graph=True)  # error: CL502
     return force
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return torch.func.grad(lambda v: (v ** 2).sum())(x)
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

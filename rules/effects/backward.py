@@ -41,7 +41,7 @@ class BackwardInside(Rule):
     graph_breaks = ("GB0123", "GB0007")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -51,8 +51,8 @@ def f(x, y):
     loss = nn.functional.mse_loss(net(x), y)
     loss.backward()  # error: CL501
     return loss
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -60,24 +60,24 @@ net = nn.Linear(3, 1)
 
 def f(x, y):
     return nn.functional.mse_loss(net(x), y)
-''',
+""",
             inputs="[(torch.randn(4, 3), torch.randn(4, 1))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     torch.autograd.backward((x * 2).sum())  # error: CL501
     return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     grad = torch.func.grad(lambda v: (v * 2).sum())(x)
     return x + grad
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

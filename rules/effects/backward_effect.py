@@ -38,7 +38,7 @@ class BackwardEffect(Rule):
     graph_breaks = ("GB0067",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 stats = {}
@@ -55,8 +55,8 @@ class Scale(torch.autograd.Function):
 
 def f(x):
     return Scale.apply(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 class Scale(torch.autograd.Function):
@@ -70,7 +70,7 @@ class Scale(torch.autograd.Function):
 
 def f(x):
     return Scale.apply(x)
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

@@ -39,7 +39,7 @@ class CachedProperty(Rule):
     graph_breaks = ("GB0142",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import functools
 
 import torch
@@ -52,8 +52,8 @@ class f(nn.Module):
 
     def forward(self, x):
         return x + self.table  # error: CL527
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -64,7 +64,7 @@ class f(nn.Module):
 
     def forward(self, x):
         return x + self.table
-''',
+""",
         ),
     )
 

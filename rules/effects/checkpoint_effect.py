@@ -38,7 +38,7 @@ class CheckpointEffect(Rule):
     graph_breaks = ("GB0067", "GB4413")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -50,8 +50,8 @@ class f(nn.Module):
 
     def forward(self, x):
         return checkpoint(self.block, x, use_reentrant=False)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -63,10 +63,10 @@ class f(nn.Module):
     def forward(self, x):
         self.last = x
         return checkpoint(self.block, x, use_reentrant=False)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -78,8 +78,8 @@ def f(x):
         return torch.relu(v)
 
     return checkpoint(block, x, use_reentrant=False)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -90,7 +90,7 @@ def f(x):
         return torch.relu(seen[0])
 
     return checkpoint(block, x, use_reentrant=False)
-''',
+""",
         ),
     )
 

@@ -70,41 +70,41 @@ class ContextManager(Rule):
     graph_breaks = ("GB0007", "GB0008", "GB0142", "GB0208", "GB0262")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     with torch.device("cpu"):  # error: CL514
         noise = torch.rand(3)
     return x + noise
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     with torch.no_grad():
         noise = torch.rand(3, device="cpu")
     return x + noise
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     with torch.backends.cudnn.flags(enabled=False):  # error: CL514
         return x.exp()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     with torch.autocast("cpu", enabled=False):
         return x.exp()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 from contextlib import ExitStack
 
 import torch
@@ -113,8 +113,8 @@ def f(x):
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())  # error: CL514
         return x.exp()
-''',
-            good='''
+""",
+            good="""
 from contextlib import nullcontext
 
 import torch
@@ -122,7 +122,7 @@ import torch
 def f(x):
     with nullcontext(), torch.no_grad():
         return x.exp()
-''',
+""",
         ),
     )
 

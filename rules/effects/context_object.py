@@ -51,7 +51,7 @@ class ContextObject(Rule):
     graph_breaks = ("GB0142",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -70,8 +70,8 @@ class f(nn.Module):
     def forward(self, x):
         with self.scope:  # error: CL515
             return x + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -86,10 +86,10 @@ class f(nn.Module):
     def forward(self, x):
         with Scope():
             return x + 1
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 frozen = torch.no_grad()
@@ -97,14 +97,14 @@ frozen = torch.no_grad()
 def f(x):
     with frozen:  # error: CL515
         return torch.relu(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     with torch.no_grad():
         return torch.relu(x)
-''',
+""",
         ),
     )
 

@@ -39,21 +39,21 @@ class DataAssign(Rule):
     graph_breaks = ("GB0056",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     y = torch.relu(x)
     y.data = x.sign()  # error: CL524
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = torch.relu(x)
     return y + (x.sign() - y).detach()
-''',
+""",
         ),
     )
 

@@ -12,9 +12,29 @@ from .handlers import caught, guarded
 _ERRORS = frozenset({"RuntimeError", "Exception", "BaseException", "LinAlgError", ""})
 _SHAPED = frozenset(
     {
-        "matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm", "view", "reshape", "expand",
-        "cat", "stack", "concat", "einsum", "tensordot", "unflatten", "split_with_sizes",
-        "as_strided", "cholesky", "inv", "inverse", "solve", "eigh",
+        "matmul",
+        "mm",
+        "bmm",
+        "mv",
+        "dot",
+        "addmm",
+        "baddbmm",
+        "view",
+        "reshape",
+        "expand",
+        "cat",
+        "stack",
+        "concat",
+        "einsum",
+        "tensordot",
+        "unflatten",
+        "split_with_sizes",
+        "as_strided",
+        "cholesky",
+        "inv",
+        "inverse",
+        "solve",
+        "eigh",
     }
 )
 
@@ -52,7 +72,7 @@ class FailingOperator(Rule):
     graph_breaks = ("GB4315",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(a: torch.Tensor, b: torch.Tensor):
@@ -60,19 +80,19 @@ def f(a: torch.Tensor, b: torch.Tensor):
         return a @ b  # error: CL525
     except RuntimeError:
         return a @ b.mT
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(a: torch.Tensor, b: torch.Tensor):
     if a.shape[-1] == b.shape[-2]:
         return a @ b
     return a @ b.mT
-''',
+""",
             inputs="[(torch.randn(2, 3), torch.randn(4, 3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -81,8 +101,8 @@ def f(x: torch.Tensor):
     except Exception:
         y = x.view(-1)
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -91,7 +111,7 @@ def f(x: torch.Tensor):
     except Exception:
         y = x.view(-1)
     return y + 1
-''',
+""",
         ),
     )
 

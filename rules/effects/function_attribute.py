@@ -39,7 +39,7 @@ class FunctionAttribute(Rule):
     graph_breaks = ("GB0467", "GB0156")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def scale(v):
@@ -48,8 +48,8 @@ def scale(v):
 def f(x):
     scale.used = True  # error: CL522
     return scale(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 class State:
@@ -63,10 +63,10 @@ def scale(v):
 def f(x):
     state.used = True
     return scale(x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 from types import SimpleNamespace
 
 import torch
@@ -76,8 +76,8 @@ settings = SimpleNamespace(depth=1)
 def f(x):
     settings.depth = 2  # error: CL522
     return torch.relu(x)
-''',
-            good='''
+""",
+            good="""
 from types import SimpleNamespace
 
 import torch
@@ -86,7 +86,7 @@ settings = SimpleNamespace(depth=1)
 
 def f(x):
     return torch.relu(x) * settings.depth
-''',
+""",
         ),
     )
 

@@ -38,7 +38,7 @@ class GeneratorEntry(Rule):
     graph_breaks = ("GB0003",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 @torch.compile(fullgraph=True, backend="eager")
@@ -51,8 +51,8 @@ def witness():
         return not list(f(torch.ones(3)))
     except torch._dynamo.exc.Unsupported:
         return True
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def levels(x):
@@ -65,7 +65,7 @@ def f(x):
 
 def witness():
     return not f(torch.ones(3))
-''',
+""",
             truth="witness",
             entry="explicit",
         ),

@@ -37,7 +37,7 @@ class GradFn(Rule):
     graph_breaks = ("GB0104",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -45,8 +45,8 @@ def f(x: torch.Tensor):
     if y.grad_fn is not None:  # error: CL509
         return y
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -54,7 +54,7 @@ def f(x: torch.Tensor):
     if y.requires_grad:
         return y
     return y + 1
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

@@ -38,36 +38,36 @@ class LeafFactory(Rule):
     graph_breaks = ("GB0225",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     shift = torch.zeros(3, requires_grad=True)  # error: CL507
     return x + shift
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     shift = torch.zeros(3)
     return x + shift
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x, train=True):
     noise = torch.randn_like(x, requires_grad=train)  # error: CL507
     return x + noise
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x, train=False):
     noise = torch.randn_like(x, requires_grad=False)
     return x + noise
-''',
+""",
         ),
     )
 

@@ -39,7 +39,7 @@ class LiveGenerator(Rule):
     graph_breaks = ("GB4347", "GB0811")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def schedule():
@@ -51,8 +51,8 @@ steps = schedule()
 
 def f(x):
     return x + next(steps)  # error: CL519
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def schedule():
@@ -63,7 +63,7 @@ def schedule():
 def f(x):
     steps = schedule()
     return x + next(steps)
-''',
+""",
         ),
     )
 

@@ -39,7 +39,7 @@ class ManualEnter(Rule):
     graph_breaks = ("GB0156", "GB0008")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
@@ -48,15 +48,15 @@ def f(x):
     y = x + 1
     guard.__exit__(None, None, None)  # error: CL516
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     with torch.no_grad():
         y = x + 1
     return y
-''',
+""",
         ),
     )
 

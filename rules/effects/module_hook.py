@@ -10,8 +10,11 @@ from ..base.reading import shown
 
 _HOOKS = frozenset(
     {
-        "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
-        "register_full_backward_pre_hook", "register_backward_hook",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_full_backward_pre_hook",
+        "register_backward_hook",
     }
 )
 
@@ -45,7 +48,7 @@ class ModuleHook(Rule):
     graph_breaks = ("GB0467", "GB0013", "GB0083")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -57,8 +60,8 @@ class f(nn.Module):
     def forward(self, x):
         self.layer.register_forward_hook(lambda m, args, out: out * 2)  # error: CL512
         return self.layer(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -70,10 +73,10 @@ class f(nn.Module):
 
     def forward(self, x):
         return self.layer(x)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -85,8 +88,8 @@ class f(nn.Module):
     def forward(self, x):
         self.layer.register_forward_pre_hook(lambda m, args: None)  # error: CL512
         return self.layer(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -97,7 +100,7 @@ class f(nn.Module):
 
     def forward(self, x):
         return self.layer(x)
-''',
+""",
         ),
     )
 

@@ -40,7 +40,7 @@ class ModuleRebuild(Rule):
     graph_breaks = ("GB0208", "GB0264")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -52,8 +52,8 @@ class f(nn.Module):
     def forward(self, x):
         self.layer.double()  # error: CL517
         return self.layer(x.double())
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -64,10 +64,10 @@ class f(nn.Module):
 
     def forward(self, x):
         return self.layer(x.double())
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -77,8 +77,8 @@ saved = {"weight": torch.ones(3, 3), "bias": torch.ones(3)}
 def f(x):
     layer.load_state_dict(saved)  # error: CL517
     return layer(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -87,7 +87,7 @@ saved = {"weight": torch.ones(3, 3), "bias": torch.ones(3)}
 
 def f(x):
     return torch.func.functional_call(layer, saved, (x,))
-''',
+""",
         ),
     )
 

@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from ..base.reading import shown
 
-_SCALERS = ("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
-            "torch.cuda.amp.grad_scaler.GradScaler")
+_SCALERS = (
+    "torch.amp.GradScaler",
+    "torch.cuda.amp.GradScaler",
+    "torch.amp.grad_scaler.GradScaler",
+    "torch.cuda.amp.grad_scaler.GradScaler",
+)
 
 
 class OptimizerInside(Rule):
@@ -42,7 +46,7 @@ class OptimizerInside(Rule):
     graph_breaks = ("GB0025", "GB0008", "GB0099")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -52,8 +56,8 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 def f(x):
     optimizer.zero_grad()  # error: CL503
     return net(x).sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -62,10 +66,10 @@ net = nn.Linear(3, 1)
 def f(x):
     net.zero_grad()
     return net(x).sum()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -76,8 +80,8 @@ optimizer = torch.optim.AdamW([weight], lr=0.1)
 def f(x):
     optimizer.step()  # error: CL503
     return x + weight
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -88,7 +92,7 @@ def f(x):
     with torch.no_grad():
         weight.sub_(weight.grad, alpha=0.1)
     return x + weight
-''',
+""",
         ),
     )
 
@@ -101,8 +105,12 @@ def f(x):
             return
         owner, _, method = name.rpartition(".")
         if owner.startswith("torch.optim.") and callee.receiver is not None:
-            ids = ("GB0099",) if owner.endswith(".LBFGS") else (
-                ("GB0025",) if method == "step" and "lr_scheduler" not in owner else ("GB0008",)
+            ids = (
+                ("GB0099",)
+                if owner.endswith(".LBFGS")
+                else (
+                    ("GB0025",) if method == "step" and "lr_scheduler" not in owner else ("GB0008",)
+                )
             )
         elif (owner in _SCALERS and callee.receiver is not None) or _makes(name):
             ids = ("GB0008",)

@@ -38,24 +38,24 @@ class RequiresGradAssign(Rule):
     graph_breaks = ("GB0206",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     h = x.sin()
     h.requires_grad = True  # error: CL506
     return h * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     h = x.sin()
     return h * 2
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -68,8 +68,8 @@ class f(nn.Module):
         for p in self.head.parameters():
             p.requires_grad = False  # error: CL506
         return self.head(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -82,7 +82,7 @@ class f(nn.Module):
 
     def forward(self, x):
         return self.head(x)
-''',
+""",
         ),
     )
 

@@ -40,7 +40,7 @@ class RequiresGradCall(Rule):
     graph_breaks = ("GB0125",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -53,8 +53,8 @@ class f(nn.Module):
     def forward(self, x):
         self.base.requires_grad_(False)  # error: CL504
         return self.head(self.base(x))
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -66,25 +66,25 @@ class f(nn.Module):
 
     def forward(self, x):
         return self.head(self.base(x))
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x):
     x.requires_grad_()  # error: CL504
     return x.sin()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     return x.sin()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -94,8 +94,8 @@ def f(x):
     for p in net.parameters():
         p.requires_grad_(False)  # error: CL504
     return net(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -104,7 +104,7 @@ net = nn.Linear(3, 3)
 def f(x):
     with torch.no_grad():
         return net(x)
-''',
+""",
         ),
     )
 

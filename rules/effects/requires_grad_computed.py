@@ -40,31 +40,31 @@ class RequiresGradComputed(Rule):
     graph_breaks = ("GB8985", "GB7324")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x): return x.detach().requires_grad_() * 2  # error: CL505
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x): return x.detach() * 2
-''',
+""",
             note="Under fullgraph=True it is the `def` line that is blamed.",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x): return torch.zeros_like(x).requires_grad_(True)  # error: CL505
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     y = x.detach().requires_grad_(False)
     return y * 2
-''',
+""",
         ),
     )
 

@@ -38,15 +38,15 @@ class RetainGrad(Rule):
     graph_breaks = ("GB0108",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     h = x * 2
     h.retain_grad()  # error: CL508
     return h.sin()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -54,7 +54,7 @@ def f(x: torch.Tensor):
     if not torch.compiler.is_compiling():
         h.retain_grad()
     return h.sin()
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

@@ -39,7 +39,7 @@ class TensorHookEffect(Rule):
     graph_breaks = ("GB0067",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 seen = []
@@ -48,19 +48,19 @@ def f(x: torch.Tensor):
     y = x * 2
     y.register_hook(lambda g: seen.append(g))  # error: CL511
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = x * 2
     y.register_hook(lambda g: g * 0.5)
     return y + 1
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -77,8 +77,8 @@ class f(nn.Module):
         h = self.layer(x)
         h.register_hook(self.save)
         return h * 2
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -94,7 +94,7 @@ class f(nn.Module):
         h = self.layer(x)
         h.register_hook(self.soften)
         return h * 2
-''',
+""",
         ),
     )
 

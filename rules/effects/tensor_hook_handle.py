@@ -40,7 +40,7 @@ class TensorHookHandle(Rule):
     graph_breaks = ("GB0092",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -48,34 +48,34 @@ def f(x: torch.Tensor):
     handle = y.register_hook(lambda g: g * 2)
     handle.remove()  # error: CL510
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = x * 2
     y.register_hook(lambda g: g * 2)
     return y + 1
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     y = x * 2
     handle = y.register_hook(lambda g: g.clamp(-1, 1))
     return y + 1, handle  # error: CL510
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = x * 2
     y.register_hook(lambda g: g.clamp(-1, 1))
     return y + 1
-''',
+""",
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
     )

@@ -42,19 +42,19 @@ class Bincount(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(labels: torch.Tensor):
     return torch.bincount(labels, minlength=4)  # error: CL412
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(labels: torch.Tensor):
     counts = torch.zeros(4, dtype=torch.long)
     return counts.scatter_add_(0, labels, torch.ones_like(labels))
-''',
+""",
             inputs="[(torch.tensor([2, 0, 2]),)]",
         ),
     )

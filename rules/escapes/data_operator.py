@@ -11,11 +11,28 @@ from .data import certainty, subject
 
 _TAGS = frozenset({"data_dependent_output", "dynamic_output_shape"})
 # Operators that rules of their own speak of.
-_OWNED = frozenset({
-    "item", "tolist", "nonzero", "argwhere", "where", "masked_select", "unique",
-    "unique_consecutive", "bincount", "repeat_interleave", "equal", "allclose", "is_nonzero",
-    "one_hot", "narrow", "__getitem__", "index", "ctc_loss",
-})
+_OWNED = frozenset(
+    {
+        "item",
+        "tolist",
+        "nonzero",
+        "argwhere",
+        "where",
+        "masked_select",
+        "unique",
+        "unique_consecutive",
+        "bincount",
+        "repeat_interleave",
+        "equal",
+        "allclose",
+        "is_nonzero",
+        "one_hot",
+        "narrow",
+        "__getitem__",
+        "index",
+        "ctc_loss",
+    }
+)
 # Captured by no mode, though torch's tables would let fullgraph make a symbol of the size.
 _ALWAYS = frozenset({"combinations"})
 
@@ -51,35 +68,35 @@ class DataOperator(Rule):
     graph_breaks = ("GB0036", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.cov(x)  # error: CL418
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     centred = x - x.mean(dim=1, keepdim=True)
     return centred @ centred.T / (x.shape[1] - 1)
-''',
+""",
             inputs="[(torch.randn(3, 4),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.combinations(x).prod(dim=1)  # error: CL418
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
     return x[first] * x[second]
-''',
+""",
             inputs="[(torch.randn(3),)]",
         ),
     )

@@ -39,18 +39,18 @@ class ElementFunction(Rule):
     graph_breaks = ("GB0055",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x.apply_(lambda v: v * 2 if v > 0 else v)  # error: CL404
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.where(x > 0, x * 2, x)
-''',
+""",
         ),
     )
 

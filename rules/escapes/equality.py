@@ -40,35 +40,35 @@ class TensorEquality(Rule):
     graph_breaks = ("GB0033",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return x + torch.equal(x, y)  # error: CL405
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return x + (x == y).all()
-''',
+""",
             inputs="[(torch.ones(3), torch.ones(3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     if x.allclose(y):  # error: CL405
         return x
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     return torch.where(torch.isclose(x, y).all(), x, y)
-''',
+""",
             inputs="[(torch.ones(3), torch.ones(3))]",
         ),
     )

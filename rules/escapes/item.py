@@ -45,36 +45,36 @@ class TensorItem(Rule):
     graph_breaks = ("GB0124", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     peak = x.max().item()  # error: CL401
     return x / peak
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     peak = x.max()
     return x / peak
-''',
+""",
             inputs="[(torch.ones(3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     total = x.numpy().sum().item()  # error: CL401
     return x + total
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x + x.sum()
-''',
+""",
             note="NumPy arrays are traced as tensors",
         ),
     )

@@ -41,54 +41,54 @@ class MaskRead(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x[x > 0].mean()  # error: CL408
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     keep = x > 0
     return torch.where(keep, x, 0.0).sum() / keep.sum()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, labels: torch.Tensor):
     keep = (labels >= 0) & (labels != 7)
     return x[:, keep].sum()  # error: CL408
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, labels: torch.Tensor):
     keep = (labels >= 0) & (labels != 7)
     return (x * keep).sum()
-''',
+""",
             inputs="[(torch.randn(2, 3), torch.tensor([1, 7, 2]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     y = x.clone()
     y[x < 0] = x[x < 0] * 0.1  # error: CL408
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = torch.where(x < 0, x * 0.1, x)
     y[x > 5] = 5.0
     return y
-''',
+""",
             note="of a masked assignment only the masked read on the right breaks",
         ),
     )

@@ -39,22 +39,22 @@ class MaskUpdate(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     y = x.clone()
     y[y < 0] *= 0.1  # error: CL409
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     y = torch.where(x < 0, x * 0.1, x)
     y[y > 5] = 5.0
     return y
-''',
+""",
         ),
     )
 

@@ -41,18 +41,18 @@ class MaskedSelect(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x.masked_select(x > 0).sum()  # error: CL410
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x.masked_fill(x <= 0, 0.0).sum()
-''',
+""",
         ),
     )
 

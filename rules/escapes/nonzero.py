@@ -43,33 +43,33 @@ class Nonzero(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     hits = (x > 0).nonzero()  # error: CL406
     return hits.sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return ((x > 0) * torch.arange(x.shape[0])).sum()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.nonzero(x, as_tuple=True)[0]  # error: CL406
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.nonzero_static(x, size=3)[:, 0]
-''',
+""",
         ),
     )
 

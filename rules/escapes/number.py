@@ -22,11 +22,24 @@ from .data import extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
 # Functions that ask what a number is that was read out of a tensor; others carry on its symbol.
-_ASKING = frozenset({
-    "math.exp", "math.log", "math.log10", "math.pow", "math.atan2", "math.fabs", "math.isnan",
-    "math.isinf", "math.isfinite", "math.isclose", "math.hypot", "math.gcd", "math.fmod",
-    "builtins.divmod",
-})
+_ASKING = frozenset(
+    {
+        "math.exp",
+        "math.log",
+        "math.log10",
+        "math.pow",
+        "math.atan2",
+        "math.fabs",
+        "math.isnan",
+        "math.isinf",
+        "math.isfinite",
+        "math.isclose",
+        "math.hypot",
+        "math.gcd",
+        "math.fmod",
+        "builtins.divmod",
+    }
+)
 
 
 class TensorToNumber(Rule):
@@ -61,51 +74,51 @@ class TensorToNumber(Rule):
     graph_breaks = ("GB0124", "GB0033", "GB0059")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x * float(x.mean())  # error: CL402
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x * x.mean()
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import math
 import torch
 
 def f(x: torch.Tensor):
     return x / math.sqrt(x.abs().sum())  # error: CL402
-''',
-            good='''
+""",
+            good="""
 import math
 import torch
 
 def f(x: torch.Tensor):
     return x / torch.sqrt(x.abs().sum()) / math.sqrt(x.shape[0])
-''',
+""",
             note="functions of `math` fail under fullgraph as well",
         ),
         Example(
-            bad='''
+            bad="""
 import numpy as np
 import torch
 
 def f(x: torch.Tensor):
     return x / int(np.prod(x.shape))  # error: CL402
-''',
-            good='''
+""",
+            good="""
 import math
 import torch
 
 def f(x: torch.Tensor):
     return x / math.prod(x.shape)
-''',
+""",
             inputs="[(torch.randn(3, 4),)]",
             note="NumPy makes an array of the shape, whose value Dynamo doesn't know",
         ),

@@ -45,8 +45,11 @@ SIZES: dict[str, tuple[Parameter, ...]] = {
     "new_full": (Parameter("size", None, 0, "default"),),
     "eye": (Parameter("n", 0, None, "default"), Parameter("m", 1, None, "default")),
     "randperm": (Parameter("n", 0, None, "default"),),
-    "arange": (Parameter("start", 0, None, "default"), Parameter("end", 1, None, "default"),
-               Parameter("step", 2, None, "both", True)),
+    "arange": (
+        Parameter("start", 0, None, "default"),
+        Parameter("end", 1, None, "default"),
+        Parameter("step", 2, None, "both", True),
+    ),
     "linspace": (Parameter("steps", 2, None, "both", True),),
     "logspace": (Parameter("steps", 2, None, "both", True),),
     "narrow": (Parameter("start", 2, 1), Parameter("length", 3, 2, "default")),
@@ -86,8 +89,25 @@ NUMBERS: dict[str, tuple[Parameter, ...]] = {
     "avg_pool2d": (Parameter("kernel_size", 1, None, "both", True),),
     "adaptive_avg_pool1d": (Parameter("output_size", 1, None, "both", True),),
     "adaptive_avg_pool2d": (Parameter("output_size", 1, None, "both", True),),
-    **dict.fromkeys(("sum", "mean", "softmax", "log_softmax", "cat", "stack", "amax", "amin",
-                     "argmax", "argmin", "cumsum", "gather", "scatter", "index_select"), (_DIM,)),
+    **dict.fromkeys(
+        (
+            "sum",
+            "mean",
+            "softmax",
+            "log_softmax",
+            "cat",
+            "stack",
+            "amax",
+            "amin",
+            "argmax",
+            "argmin",
+            "cumsum",
+            "gather",
+            "scatter",
+            "index_select",
+        ),
+        (_DIM,),
+    ),
 }
 
 

@@ -40,37 +40,37 @@ class OneHot(Rule):
     graph_breaks = ("GB0246", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 import torch.nn.functional as F
 
 def f(labels: torch.Tensor):
     return F.one_hot(labels)  # error: CL417
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(labels: torch.Tensor):
     return F.one_hot(labels, num_classes=4)
-''',
+""",
             inputs="[(torch.tensor([2, 0, 1]),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 import torch.nn.functional as F
 
 def f(labels: torch.Tensor):
     return F.one_hot(labels, labels.max() + 1)  # error: CL417
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(labels: torch.Tensor):
     return (labels[:, None] == torch.arange(4)).long()
-''',
+""",
             inputs="[(torch.tensor([2, 0, 1]),)]",
         ),
     )

@@ -57,37 +57,37 @@ class PythonIndex(Rule):
     graph_breaks = ("GB0124",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, which: torch.Tensor):
     scales = [1.0, 2.0, 4.0]
     return x * scales[which.argmax()]  # error: CL426
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, which: torch.Tensor):
     scales = torch.tensor([1.0, 2.0, 4.0])
     return x * scales[which.argmax()[None]]
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([0, 1, 0]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, which: torch.Tensor):
     scales = {0: 1.0, 1: 2.0}
     return x * scales[which.max().item()]  # error: CL401, CL426
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, which: torch.Tensor):
     scales = torch.tensor([1.0, 2.0])
     return x * scales[which].max()
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([0, 1]))]",
             note="a number that was read out has no value under fullgraph",
         ),

@@ -10,10 +10,20 @@ from ..base.reading import shown
 from .data import read_in, read_number
 
 # Methods of Python containers whose first argument has to be known while capturing.
-_METHODS = frozenset({
-    "list.pop", "list.insert", "list.count", "tuple.count", "dict.get", "dict.pop",
-    "dict.setdefault", "set.add", "set.discard", "set.remove",
-})
+_METHODS = frozenset(
+    {
+        "list.pop",
+        "list.insert",
+        "list.count",
+        "tuple.count",
+        "dict.get",
+        "dict.pop",
+        "dict.setdefault",
+        "set.add",
+        "set.discard",
+        "set.remove",
+    }
+)
 # Functions that take every element of their first argument as a key.
 _KEYED = frozenset({"builtins.set", "builtins.frozenset", "dict.fromkeys"})
 _DISPLAYS = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
@@ -50,19 +60,19 @@ class PythonLookup(Rule):
     breaks = (Mode.FULLGRAPH,)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, kinds: torch.Tensor):
     return x + len({int(k) for k in kinds})  # error: CL402, CL428
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, kinds: torch.Tensor):
     present = (kinds[:, None] == torch.arange(8)).any(dim=0)
     return x + present.sum()
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([1, 1, 2]))]",
         ),
     )

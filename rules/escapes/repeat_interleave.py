@@ -42,33 +42,33 @@ class RepeatInterleave(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, counts: torch.Tensor):
     return x.repeat_interleave(counts, dim=0)  # error: CL413
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, counts: torch.Tensor):
     return x.repeat_interleave(counts, dim=0, output_size=6) + x.repeat_interleave(2, dim=0)
-''',
+""",
             inputs="[(torch.randn(3, 4), torch.tensor([1, 2, 3]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(counts: torch.Tensor):
     return torch.repeat_interleave(counts)  # error: CL413
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(counts: torch.Tensor):
     return torch.searchsorted(counts.cumsum(0), torch.arange(6), right=True)
-''',
+""",
             inputs="[(torch.tensor([1, 2, 3]),)]",
             note="counts alone: the index of each",
         ),

@@ -39,20 +39,20 @@ class ResizeInPlace(Rule):
     graph_breaks = ("GB0148", "GB0126")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     y = x.clone()
     y.resize_(2, 2)  # error: CL422
     return y + 1
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x.clone().flatten()[:4].view(2, 2) + 1
-''',
+""",
             inputs="[(torch.randn(3, 4),)]",
         ),
     )

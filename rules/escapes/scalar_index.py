@@ -41,39 +41,39 @@ class ScalarIndex(Rule):
     graph_breaks = ("GB0033",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     best = x.sum(dim=1).argmax()
     return x[best] * 2  # error: CL425
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     best = x.sum(dim=1).argmax()
     return x.index_select(0, best.view(1)).squeeze(0) * 2
-''',
+""",
             inputs="[(torch.randn(3, 4),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     y = x.clone()
     y[:, lengths.max()] = 0  # error: CL425
     return y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, last: torch.Tensor):
     y = x.clone()
     y[:, last] = 0
     return y
-''',
+""",
             inputs="[(torch.randn(3, 4), torch.tensor(2))]",
             note="a 0-dim input is captured, what is computed from one is not",
         ),

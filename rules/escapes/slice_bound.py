@@ -55,36 +55,36 @@ class SliceBound(Rule):
     graph_breaks = ("GB0124",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     return x[: lengths.max()].sum()  # error: CL414
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     inside = torch.arange(x.shape[0]) < lengths.max()
     return torch.where(inside, x, 0.0).sum()
-''',
+""",
             inputs="[(torch.randn(4), torch.tensor([2, 3]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     parts = [x, x + 1, x + 2]
     return torch.stack(parts[: n.sum()])  # error: CL414
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     parts = torch.stack([x, x + 1, x + 2])
     return parts * (torch.arange(3) < n.sum())[:, None]
-''',
+""",
             inputs="[(torch.randn(4), torch.tensor([1, 1]))]",
             note="a slice of a Python list fails under fullgraph as well",
         ),

@@ -44,34 +44,34 @@ class SparseTensor(Rule):
     graph_breaks = ("GB0277", "GB0007", "GB0374", "GB0015")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x.to_sparse()  # error: CL421
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.where(x > 0, x, 0.0)
-''',
+""",
             inputs="[(torch.eye(3),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, at: torch.Tensor):
     s = torch.sparse_coo_tensor(at, x, (3, 3))  # error: CL421
     return s
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, at: torch.Tensor):
     return torch.zeros(3, 3).index_put((at[0], at[1]), x)
-''',
+""",
             inputs="[(torch.ones(2), torch.tensor([[0, 1], [1, 0]]))]",
         ),
     )

@@ -47,35 +47,35 @@ class SplitSizes(Rule):
     graph_breaks = ("GB0033",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, places: torch.Tensor):
     head = torch.tensor_split(x, places)[0]  # error: CL416
     return head.sum(0)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, places: torch.Tensor):
     inside = torch.arange(x.shape[0]) < places[0]
     return (x * inside[:, None]).sum(0)
-''',
+""",
             inputs="[(torch.randn(3, 4), torch.tensor([1, 2]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return x.chunk(n.max())[0]  # error: CL416
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return x.chunk(2)[0]
-''',
+""",
             inputs="[(torch.randn(4, 4), torch.tensor([1, 2]))]",
         ),
     )

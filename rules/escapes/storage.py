@@ -10,11 +10,28 @@ from ..base.reading import shown
 from .data import METHOD, certainty, subject
 
 # Breaking methods that other rules speak of.
-_OWNED = frozenset({
-    "equal", "allclose", "cov", "corrcoef", "requires_grad_", "retain_grad", "resize_",
-    "resize_as_", "sparse_resize_", "sparse_resize_and_clear_", "to_sparse", "to_sparse_bsc",
-    "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "to_mkldnn", "random_",
-})
+_OWNED = frozenset(
+    {
+        "equal",
+        "allclose",
+        "cov",
+        "corrcoef",
+        "requires_grad_",
+        "retain_grad",
+        "resize_",
+        "resize_as_",
+        "sparse_resize_",
+        "sparse_resize_and_clear_",
+        "to_sparse",
+        "to_sparse_bsc",
+        "to_sparse_bsr",
+        "to_sparse_coo",
+        "to_sparse_csc",
+        "to_sparse_csr",
+        "to_mkldnn",
+        "random_",
+    }
+)
 _STORAGE = frozenset({"data_ptr", "nbytes"})
 
 
@@ -48,41 +65,41 @@ class TensorMemory(Rule):
     graph_breaks = ("GB0208", "GB0156", "GB5976")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     if x.data_ptr() == y.data_ptr():  # error: CL419
         return x
     return x + y
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     if x is y:
         return x
     return x + y
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     if x.is_same_size(y):  # error: CL419
         return x + y
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, y: torch.Tensor):
     if x.shape == y.shape:
         return x + y
     return x
-''',
+""",
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
     )

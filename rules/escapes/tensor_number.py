@@ -42,33 +42,33 @@ class TensorNumber(Rule):
     graph_breaks = ("GB0033",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return x + torch.full_like(x, x.mean())  # error: CL424
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x + torch.full(x.shape, x.mean())
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.roll(x, x.argmax())  # error: CL424
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     places = (torch.arange(x.shape[0]) - x.argmax()) % x.shape[0]
     return x[places]
-''',
+""",
         ),
     )
 

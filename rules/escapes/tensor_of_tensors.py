@@ -40,18 +40,18 @@ class TensorOfTensors(Rule):
     graph_breaks = ("GB4315",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.as_tensor([x.sum(), x.mean()])  # error: CL423
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.stack([x.sum(), x.mean()])
-''',
+""",
         ),
     )
 

@@ -44,50 +44,50 @@ class TensorSize(Rule):
     graph_breaks = ("GB0033",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(lengths: torch.Tensor):
     return torch.arange(lengths.max()) < lengths[:, None]  # error: CL415
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(lengths: torch.Tensor):
     return torch.arange(8) < lengths[:, None]
-''',
+""",
             inputs="[(torch.tensor([2, 0, 1]),)]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return torch.zeros((3, n.max())) + x.sum()  # error: CL415
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return torch.zeros(3, x.shape[0]) + x.sum()
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([1, 2]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 import torch.nn.functional as F
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return F.pad(x, (0, n.max()))  # error: CL415
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(x: torch.Tensor, n: torch.Tensor):
     return F.pad(x, (0, 2))
-''',
+""",
             inputs="[(torch.randn(3, 4), torch.tensor([1, 2]))]",
             note="`pad` must know the number: it fails under fullgraph as well",
         ),

@@ -40,36 +40,36 @@ class TensorText(Rule):
     graph_breaks = ("GB0059", "GB0569", "GB0033")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     label = str(x.sum())  # error: CL427
     return x + len(label)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     label = str(x.shape)
     return x + len(label)
-''',
+""",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     label = "%.2f" % x.sum()  # error: CL427
     return x + 1, label
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     label = f"{x.sum():.2f}"
     return x + 1, label
-''',
+""",
         ),
     )
 

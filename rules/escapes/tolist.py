@@ -40,36 +40,36 @@ class TensorTolist(Rule):
     graph_breaks = ("GB0033", "GB0109")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     first = torch.split(x, lengths.tolist())[0]  # error: CL403
     return first.sum(0)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     inside = torch.arange(x.shape[0]) < lengths[0]
     return (x * inside[:, None]).sum(0)
-''',
+""",
             inputs="[(torch.randn(3, 4), torch.tensor([2, 1]))]",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     first = x.float().tolist()[0]  # error: CL403
     return x + first
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x + x[0]
-''',
+""",
             note="lists of floats break under fullgraph as well",
         ),
     )

@@ -44,21 +44,21 @@ class Unique(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(labels: torch.Tensor):
     values, counts = torch.unique(labels, return_counts=True)  # error: CL411
     return (values * counts).sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 import torch.nn.functional as F
 
 def f(labels: torch.Tensor):
     counts = F.one_hot(labels, 4).sum(0)
     return (torch.arange(4) * counts).sum()
-''',
+""",
             inputs="[(torch.tensor([2, 0, 2]),)]",
         ),
     )

@@ -42,19 +42,19 @@ class WhereIndices(Rule):
     graph_breaks = ("GB0036",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     rows, columns = torch.where(x > 0)  # error: CL407
     return x[rows, columns].sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.where(x > 0, x, 0.0).sum()
-''',
+""",
             inputs="[(torch.randn(3, 4),)]",
         ),
     )

@@ -41,7 +41,7 @@ class GrowingCat(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -58,8 +58,8 @@ def witness():
         return graph.forward
     torch.compile(f, backend=count)(torch.ones(10))
     return sum(copied) > 2 * f(torch.ones(10)).numel()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -76,7 +76,7 @@ def witness():
         return graph.forward
     torch.compile(f, backend=count)(torch.ones(10))
     return sum(copied) > 2 * f(torch.ones(10)).numel()
-''',
+""",
             truth="witness",
         ),
     )

@@ -45,7 +45,7 @@ class LongUnroll(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -60,8 +60,8 @@ def witness():
         return graph.forward
     torch.compile(f, backend=count)(torch.ones(3))
     return max(sizes) > 200
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -76,11 +76,11 @@ def witness():
         return graph.forward
     torch.compile(f, backend=count)(torch.ones(3))
     return max(sizes) > 200
-''',
+""",
             truth="witness",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -88,15 +88,15 @@ def f(x: torch.Tensor):
     for i in range(x.shape[0]):  # error: CL206
         level = level + x[i]
     return level
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     for _ in range(x.ndim):
         x = x + 1
     return x.sum(0)
-''',
+""",
             inputs="[(torch.rand(n, 4),) for n in (3, 4, 5, 6)]",
             truth="recompile",
         ),

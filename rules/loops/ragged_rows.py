@@ -40,7 +40,7 @@ class RaggedRows(Rule):
     breaks = (Mode.FULLGRAPH,)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, labels: torch.Tensor):
@@ -49,8 +49,8 @@ def f(x: torch.Tensor, labels: torch.Tensor):
     for label in classes:  # error: CL203
         total = total + (x * (labels == label)).sum()
     return total
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, labels: torch.Tensor, count: int = 3):
@@ -58,7 +58,7 @@ def f(x: torch.Tensor, labels: torch.Tensor, count: int = 3):
     for label in range(count):
         total = total + (x * (labels == label)).sum()
     return total
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([2, 0, 0]))]",
         ),
     )

@@ -41,22 +41,22 @@ class RangeOfTensor(Rule):
     graph_breaks = ("GB0059", "GB4841")
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     for step in range(lengths.max()):  # error: CL201
         x = x + step
     return x
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor, limit: int = 4):
     for step in range(limit):
         x = torch.where(step < lengths.max(), x + step, x)
     return x
-''',
+""",
             inputs="[(torch.randn(3), torch.tensor([1, 3]))]",
         ),
     )

@@ -42,7 +42,7 @@ class RangeStacked(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -50,13 +50,13 @@ def f(x: torch.Tensor):
     for i in range(x.shape[0]):  # error: CL205
         out.append(x[i] * 2)
     return torch.stack(out)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x * 2
-''',
+""",
             inputs="[(torch.rand(n, 4),) for n in (3, 4, 5, 6)]",
             truth="recompile",
         ),

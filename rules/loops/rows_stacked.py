@@ -42,7 +42,7 @@ class RowsStacked(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -50,29 +50,29 @@ def f(x: torch.Tensor):
     for row in x:  # error: CL202
         out.append(row / row.norm())
     return torch.stack(out)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x / x.norm(dim=1, keepdim=True)
-''',
+""",
             inputs="[(torch.rand(n, 4),) for n in (3, 4, 5, 6)]",
             truth="recompile",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
     return torch.stack([row.cumsum(0) for row in x])  # error: CL202
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
     return x.cumsum(1)
-''',
+""",
             inputs="[(torch.rand(n, 4),) for n in (3, 4, 5, 6)]",
             truth="recompile",
         ),

@@ -40,7 +40,7 @@ class SizeWhile(Rule):
     breaks = (Mode.FULLGRAPH,)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor):
@@ -48,8 +48,8 @@ def f(x: torch.Tensor):
     while left.numel() > 2:  # error: CL208
         left = left[1:]
     return left.sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor):
@@ -57,7 +57,7 @@ def f(x: torch.Tensor):
     while order.numel() > 2:
         order = order[1:]
     return x[order].sum()
-''',
+""",
             inputs="[(torch.arange(6.0),)]",
         ),
     )

@@ -42,7 +42,7 @@ class ValuesOfTensor(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
@@ -50,14 +50,14 @@ def f(x: torch.Tensor, lengths: torch.Tensor):
     for row, n in zip(x, lengths.tolist()):  # error: CL403, CL204
         total = total + row[:n].sum()
     return total
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x: torch.Tensor, lengths: torch.Tensor):
     inside = torch.arange(x.shape[1]) < lengths[:, None]
     return (x * inside).sum()
-''',
+""",
             inputs="[(torch.ones(2, 6), torch.tensor([n, n + 2])) for n in range(1, 4)]",
             truth="recompile",
         ),

@@ -46,7 +46,7 @@ class AttributeBetween(Rule):
     triggers = ("compile",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
@@ -72,8 +72,8 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 3
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
@@ -94,7 +94,7 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 3
-''',
+""",
             truth="witness",
             entry="explicit",
         ),

@@ -42,7 +42,7 @@ class AttributeCounter(Rule):
     severity = Severity.WARNING
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -54,8 +54,8 @@ class f(nn.Module):
     def forward(self, x):
         self.calls += 1  # error: CL601
         return torch.relu(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -67,12 +67,12 @@ class f(nn.Module):
     def forward(self, x):
         self.calls.add_(1)
         return torch.relu(x)
-''',
+""",
             inputs="[(torch.ones(3),)] * 5",
             truth="recompile",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -87,8 +87,8 @@ class f(nn.Module):
         self.keys[self.size : self.size + n] = k
         self.size += n  # error: CL601
         return self.keys.sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -103,7 +103,7 @@ class f(nn.Module):
         self.keys.index_copy_(0, rows, k)
         self.size.add_(k.shape[0])
         return self.keys.sum()
-''',
+""",
             inputs="[(torch.ones(2, 2),)] * 5",
             truth="recompile",
             note="The fill level of a cache.",

@@ -43,9 +43,7 @@ _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
 
 def specialising(function: Any, parameter: str) -> str:
     """Return the use that makes a parameter of a FunctionInfo a constant, as source; "" if none."""
-    parents = {
-        child: node for node in own(function.node) for child in ast.iter_child_nodes(node)
-    }
+    parents = {child: node for node in own(function.node) for child in ast.iter_child_nodes(node)}
     for name in uses(function, parameter):
         place: ast.AST = name
         while isinstance(parents.get(place), (ast.BinOp, ast.UnaryOp)):

@@ -40,7 +40,7 @@ class GlobalCounter(Rule):
     severity = Severity.WARNING
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 calls = 0
@@ -49,8 +49,8 @@ def f(x):
     global calls
     calls += 1  # error: CL609
     return torch.relu(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 calls = torch.zeros((), dtype=torch.long)
@@ -58,12 +58,12 @@ calls = torch.zeros((), dtype=torch.long)
 def f(x):
     calls.add_(1)
     return torch.relu(x)
-''',
+""",
             inputs="[(torch.ones(3),)] * 5",
             truth="recompile",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 stats = {"calls": 0}
@@ -71,15 +71,15 @@ stats = {"calls": 0}
 def f(x):
     stats["calls"] += 1  # error: CL609
     return torch.relu(x)
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
     stats = {"calls": 0}
     stats["calls"] += 1
     return torch.relu(x)
-''',
+""",
             inputs="[(torch.ones(3),)] * 5",
             truth="recompile",
         ),

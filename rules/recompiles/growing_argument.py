@@ -46,7 +46,7 @@ class GrowingArgument(Rule):
     triggers = ("compile",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -66,8 +66,8 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 3
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -87,7 +87,7 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 3
-''',
+""",
             truth="witness",
             entry="explicit",
         ),

@@ -45,7 +45,7 @@ class GrowingBuffer(Rule):
     severity = Severity.WARNING
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -57,8 +57,8 @@ class f(nn.Module):
     def forward(self, k):
         self.keys = torch.cat([self.keys, k])  # error: CL606
         return self.keys.sum()
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -72,7 +72,7 @@ class f(nn.Module):
         self.keys.index_copy_(0, self.size + torch.arange(1), k)
         self.size.add_(1)
         return self.keys.sum()
-''',
+""",
             inputs="[(torch.ones(1, 2),)] * 5",
             truth="recompile",
         ),

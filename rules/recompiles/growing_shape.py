@@ -49,7 +49,7 @@ class GrowingShape(Rule):
     triggers = ("compile",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -68,8 +68,8 @@ def generate(ids):
 def witness():
     generate(torch.zeros(1, 2, dtype=torch.long))
     return counter.frame_count > 1
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -89,7 +89,7 @@ def generate(ids):
 def witness():
     generate(torch.zeros(1, 2, dtype=torch.long))
     return counter.frame_count > 1
-''',
+""",
             truth="witness",
             entry="explicit",
         ),

@@ -44,7 +44,7 @@ class GrowingState(Rule):
     severity = Severity.WARNING
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -57,8 +57,8 @@ class f(nn.Module):
         y = torch.relu(x)
         self.history.append(y)  # error: CL610
         return y
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -68,12 +68,12 @@ class f(nn.Module):
         y = torch.relu(x)
         self.history.append(y)
         return y
-''',
+""",
             inputs="[(torch.ones(3),)] * 5",
             truth="recompile",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 
 losses = []
@@ -82,8 +82,8 @@ def f(x):
     loss = torch.sum(x)
     losses.append(loss)  # error: CL610
     return loss
-''',
-            good='''
+""",
+            good="""
 import torch
 
 def f(x):
@@ -91,7 +91,7 @@ def f(x):
     loss = torch.sum(x)
     losses.append(loss)
     return loss
-''',
+""",
             inputs="[(torch.ones(3),)] * 5",
             truth="recompile",
         ),

@@ -41,7 +41,7 @@ class LazyCache(Rule):
     severity = Severity.INFO
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -54,8 +54,8 @@ class f(nn.Module):
         if self.table is None:  # error: CL611
             self.table = torch.arange(3).cos()
         return x * self.table
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -66,12 +66,12 @@ class f(nn.Module):
 
     def forward(self, x: torch.Tensor):
         return x * self.table
-''',
+""",
             inputs="[(torch.ones(3),)] * 3",
             truth="recompile",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 
@@ -80,8 +80,8 @@ class f(nn.Module):
         if not hasattr(self, "table"):  # error: CL611
             self.table = torch.arange(3).cos()
         return x * self.table
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 
@@ -92,7 +92,7 @@ class f(nn.Module):
 
     def forward(self, x: torch.Tensor):
         return x * self.table
-''',
+""",
             inputs="[(torch.ones(3),)] * 3",
             truth="recompile",
         ),

@@ -103,4 +103,3 @@ def assigned_in(loop: ast.For | ast.While, path: str) -> Iterator[ast.Assign]:
         for node in ast.walk(stmt):
             if isinstance(node, ast.Assign) and any(dotted(t) == path for t in node.targets):
                 yield node
-

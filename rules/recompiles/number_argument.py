@@ -46,7 +46,7 @@ class NumberArgument(Rule):
     triggers = ("compile",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
@@ -66,8 +66,8 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
@@ -87,12 +87,12 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
+""",
             truth="witness",
             entry="explicit",
         ),
         Example(
-            bad='''
+            bad="""
 import torch
 import torch.nn.functional as F
 from torch._dynamo.testing import CompileCounter
@@ -108,8 +108,8 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -124,7 +124,7 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
+""",
             truth="witness",
             entry="explicit",
         ),

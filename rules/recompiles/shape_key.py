@@ -51,22 +51,22 @@ class ShapeKey(Rule):
     severity = Severity.WARNING
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 
 tables = {n: n for n in range(16)}
 
 def f(x: torch.Tensor):
     return x * tables[x.shape[0]]  # error: CL612
-''',
-            good='''
+""",
+            good="""
 import torch
 
 table = torch.arange(16)
 
 def f(x: torch.Tensor):
     return x * table[: x.shape[0]]
-''',
+""",
             inputs="[(torch.ones(n),) for n in range(2, 8)]",
             truth="recompile",
         ),

@@ -64,9 +64,7 @@ def kept(node: ast.expr, ctx: Context, filled: bool = False) -> bool:
 
 def declared_global(name: str, ctx: Context) -> bool:
     """Say whether the function declares a name global."""
-    return any(
-        isinstance(part, ast.Global) and name in part.names for part in own(ctx.function)
-    )
+    return any(isinstance(part, ast.Global) and name in part.names for part in own(ctx.function))
 
 
 def restarted(path: str, ctx: Context) -> bool:

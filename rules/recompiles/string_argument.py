@@ -41,7 +41,7 @@ class StringArgument(Rule):
     triggers = ("compile",)
     examples = (
         Example(
-            bad='''
+            bad="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -61,8 +61,8 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
-            good='''
+""",
+            good="""
 import torch
 from torch._dynamo.testing import CompileCounter
 
@@ -82,7 +82,7 @@ def f(x):
 def witness():
     f(torch.ones(3))
     return counter.frame_count > 2
-''',
+""",
             truth="witness",
             entry="explicit",
         ),
