@@ -116,18 +116,21 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     analyzer.guesses[info] = result
     default = defaults(info)
     documented = _documented(info)
-    told = tells.use_tells(analyzer, info)
     spec = info.node.args
+    stated: Env = {}
     for param in (*parameter_list(info), *spec.kwonlyargs):
         name = param.arg
-        origin = Origin(info.module.path, param.lineno, param.col_offset + 1, f"parameter `{name}`")
-        fact: Fact = analyzer.annotation(info.module, param.annotation)
-        if isinstance(fact, Unknown):
-            origin = replace(origin, message=f"parameter `{name}`, documented as a tensor")
-            fact = documented.get(name, UNKNOWN)
-        if isinstance(fact, Unknown):
-            fact = told.get(name, UNKNOWN)
-        fact = _as_input(fact, origin)
+        where = Origin(info.module.path, param.lineno, param.col_offset + 1, f"parameter `{name}`")
+        fact = analyzer.annotation(info.module, param.annotation)
+        if isinstance(fact, Unknown) and name in documented:
+            where = replace(where, message=f"parameter `{name}`, documented as a tensor")
+            fact = documented[name]
+        stated[name] = _as_input(fact, where)
+    silent = {name for name, fact in stated.items() if isinstance(fact, Unknown)}
+    if _has_self(info):
+        silent.discard(first_name(info))
+    stated.update(tells.use_tells(analyzer, info, silent))
+    for name, fact in stated.items():
         if name in default:
             fact = _with_default(analyzer.static_value(info.module, default[name]), fact)
         result[name] = fact
@@ -137,9 +140,7 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     if spec.kwarg is not None:
         declared = analyzer.annotation(info.module, spec.kwarg.annotation)
         result[spec.kwarg.arg] = Mapping("dict", (), Static("str"), declared)
-    if info.cls is not None and "staticmethod" not in {
-        getattr(d, "id", "") for d in info.decorators
-    }:
+    if _has_self(info):
         this = first_name(info)
         if this and not isinstance(info.node, ast.Lambda):
             names = {getattr(d, "id", "") for d in info.decorators}
@@ -149,6 +150,12 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
             )
             result[this] = made
     return result
+
+
+def _has_self(info: FunctionInfo) -> bool:
+    """Say whether the first parameter is `self` or `cls`."""
+    names = {getattr(deco, "id", "") for deco in info.decorators}
+    return info.cls is not None and "staticmethod" not in names
 
 
 def _documented(info: FunctionInfo) -> Env:

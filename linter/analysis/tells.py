@@ -49,40 +49,51 @@ _METHODS = frozenset(
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
 _PROPERTIES = frozenset({"is_cuda", "mT", "grad_fn", "is_leaf", "is_sparse", "requires_grad"})
-_WEAK = frozenset({"shape", "ndim", "dtype", "device"})
 
 
-def use_tells(analyzer: Analyzer, info: FunctionInfo) -> dict[str, Fact]:
+def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[str, Fact]:
     """Return Tensor guesses for parameters, by how the body uses them before rebinding them."""
-    spec = info.node.args
-    names = {p.arg for p in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-    if info.cls is not None:
-        names.discard((spec.posonlyargs + spec.args)[0].arg if spec.posonlyargs + spec.args else "")
     if not names:
         return {}
     rebound: dict[str, int] = {}
-    told: dict[str, tuple[int, Fact]] = {}
-    weak: dict[str, set[str]] = {}
+    uses: dict[str, list[ast.expr]] = {}
     for node in info.nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
-            rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))
-        for name, fact in _tell(analyzer, info, node):
+        kind = type(node)
+        if kind is ast.Name:
+            if node.id in names and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))  # type: ignore[attr-defined]
+            continue
+        for name in _concerned(node, kind):
             if name in names:
-                line = getattr(node, "lineno", 0)
-                if name not in told or line < told[name][0]:
-                    told[name] = (line, fact)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.attr in _WEAK:
-                weak.setdefault(node.value.id, set()).add(node.attr)
-    result = {
-        name: fact
-        for name, (line, fact) in told.items()
-        if name not in rebound or line <= rebound[name]
-    }
-    for name, attrs in weak.items():
-        if name in names and name not in result and len(attrs & {"dtype", "device"}) == 2:
+                uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
+    result: dict[str, Fact] = {}
+    for name, nodes in uses.items():
+        last = rebound.get(name)
+        nodes.sort(key=_line)
+        told = [node for node in nodes if last is None or node.lineno <= last]
+        found = next(filter(None, (_tell(analyzer, info, node) for node in told)), None)
+        if found is not None:
+            result[name] = found
+        elif {"dtype", "device"} <= {getattr(node, "attr", "") for node in nodes}:
             result[name] = Tensor(role="input", sure=False)
     return result
+
+
+def _line(node: ast.expr) -> int:
+    return node.lineno
+
+
+def _concerned(node: ast.AST, kind: type[ast.AST]) -> list[str]:
+    """Return the names whose type a node may tell."""
+    if kind is ast.Attribute or kind is ast.Subscript:
+        parts = [node.value]  # type: ignore[attr-defined]
+    elif kind is ast.Call:
+        parts = node.args[:1]  # type: ignore[attr-defined]
+    elif kind is ast.BinOp and type(node.op) is ast.MatMult:  # type: ignore[attr-defined]
+        parts = [node.left, node.right]  # type: ignore[attr-defined]
+    else:
+        return []
+    return [part.id for part in parts if type(part) is ast.Name]
 
 
 def _tensor(info: FunctionInfo, node: ast.AST) -> Tensor:
@@ -92,19 +103,15 @@ def _tensor(info: FunctionInfo, node: ast.AST) -> Tensor:
     return Tensor(role="input", origin=origin, sure=False)
 
 
-def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.AST) -> list[tuple[str, Fact]]:
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        if node.attr in _METHODS or node.attr in _PROPERTIES:
-            return [(node.value.id, _tensor(info, node))]
-    elif isinstance(node, ast.Call):
+def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.expr) -> Fact | None:
+    if isinstance(node, ast.Attribute):
+        telling = node.attr in _METHODS or node.attr in _PROPERTIES
+        return _tensor(info, node) if telling else None
+    if isinstance(node, ast.Call):
         return _call_tell(analyzer, info, node)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        sides = (node.left, node.right)
-        return [(s.id, _tensor(info, node)) for s in sides if isinstance(s, ast.Name)]
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        if _tensor_index(node.slice):
-            return [(node.value.id, _tensor(info, node))]
-    return []
+    if isinstance(node, ast.Subscript):
+        return _tensor(info, node) if _tensor_index(node.slice) else None
+    return _tensor(info, node)
 
 
 def _tensor_index(key: ast.expr) -> bool:
@@ -115,33 +122,30 @@ def _tensor_index(key: ast.expr) -> bool:
     )
 
 
-def _call_tell(analyzer: Analyzer, info: FunctionInfo, node: ast.Call) -> list[tuple[str, Fact]]:
-    if not node.args or not isinstance(node.args[0], ast.Name):
-        return []
-    name = node.args[0].id
+def _call_tell(analyzer: Analyzer, info: FunctionInfo, node: ast.Call) -> Fact | None:
     if _own_module(analyzer, info, node.func):
-        return [(name, _tensor(info, node))]
+        return _tensor(info, node)
     if not isinstance(node.func, (ast.Name, ast.Attribute)):
-        return []
+        return None
     root = node.func
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name) or root.id not in info.module.bindings:
-        return []
+        return None
     target = analyzer.static_value(info.module, node.func)
     if not isinstance(target, Extern) or not target.name.startswith("torch."):
-        return []
+        return None
     last = target.name.rpartition(".")[2]
     if last in _SEQUENCES:
-        return [(name, Sequence("list", None, _tensor(info, node), sure=False))]
+        return Sequence("list", None, _tensor(info, node), sure=False)
     kind = analyzer.torch.function(target.name)
     if last in _NOT_TELLING or kind is None or not last[:1].islower():
-        return []
+        return None
     if target.name.count(".") > 1 and not target.name.startswith(
         ("torch.nn.functional.", "torch.linalg.", "torch.fft.", "torch.special.")
     ):
-        return []
-    return [(name, _tensor(info, node))]
+        return None
+    return _tensor(info, node)
 
 
 def _own_module(analyzer: Analyzer, info: FunctionInfo, func: ast.expr) -> bool:

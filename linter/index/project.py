@@ -26,6 +26,7 @@ class Project:
         self.options = options
         self._by_path: dict[str, ModuleInfo | None] = {}
         self._digests: dict[str, str] = {}
+        self._real: dict[str, str] = {}  # of every path that was loaded
         self._found: dict[tuple[str, str], ModuleInfo | None] = {}
         self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
         self._follow_roots: dict[str, str] | None = None
@@ -37,7 +38,7 @@ class Project:
 
         Raises UnreadableSource with the line of a syntax error.
         """
-        key = os.path.realpath(source.path)
+        key = self._real[source.path] = os.path.realpath(source.path)
         known = self._by_path.get(key)
         if known is not None and self._digests.get(key) == source.digest:
             return known
@@ -117,7 +118,7 @@ class Project:
         return None
 
     def _load(self, path: str, name: str, root: str, package: bool) -> ModuleInfo | None:
-        real = os.path.realpath(path)
+        real = self._real[path] = os.path.realpath(path)
         if real in self._by_path:
             return self._by_path[real]
         try:
@@ -133,8 +134,8 @@ class Project:
 
     def digest(self, path: str) -> str:
         """Return the content hash of a file that was read, "" when it isn't there."""
-        digest = self._digests.get(path)
-        return digest if digest is not None else self._digests.get(os.path.realpath(path), "")
+        real = self._real.get(path)
+        return self._digests.get(real, "") if real is not None else ""
 
     def _installed(self, top: str) -> list[str]:
         if self._follow_roots is None:
