@@ -30,6 +30,8 @@ def run(paths: tuple[str, ...], options: Options) -> int:
 
         click.echo(f"compile-lint {version()}")
         return 0
+    if options["fix"]:
+        return fail("--fix is not in this version: compile-lint finds, it doesn't repair yet")
     paths, options = _sort_out_baseline(paths, options)
     finder = SettingsFinder(options["config"], options["isolated"], overriding(options))
     data: dict[str, bytes] = {}

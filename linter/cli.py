@@ -114,6 +114,7 @@ or unreadable input."""
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--no-color", is_flag=True, help="No colours, as with NO_COLOR set.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@click.option("--fix", is_flag=True, hidden=True)
 @click.option("--version", "-V", is_flag=True, help="Print the version.")
 def check(paths: tuple[str, ...], **options: Any) -> int:
     """Lint PATHS (files, folders, notebooks, or - for standard input; default: .)."""

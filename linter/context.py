@@ -122,6 +122,13 @@ class FrameContext:
             parent = self.parent(parent)
         return found
 
+    def inside(self, holder: ast.AST) -> tuple[ast.AST, ...]:
+        """Return the nodes of the body of this function or of a statement in it."""
+        function = self._frame.function
+        if function is None:
+            return tuple(own_nodes(holder))
+        return function.nodes if holder is function.node else function.inside(holder)
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """Return the innermost statement that holds the node."""
         current: ast.AST | None = node

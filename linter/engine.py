@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
@@ -14,9 +14,9 @@ from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.torch_facts import load
 from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
+from .analysis.operators import boolean
 from .context import FrameContext
 from .index import ModuleInfo, Project
-from .index.modules import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames
 
@@ -33,6 +33,7 @@ class Linter:
         chosen = all_rules() if rules is None else rules
         self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
+        self._file_tables: dict[tuple[Rule, ...], dict[type[ast.AST], tuple[Rule, ...]]] = {}
         self._by_callee: dict[tuple[str, int], tuple[Rule, ...]] = {}
         self._forget()
 
@@ -87,7 +88,7 @@ class Linter:
         self, frame: Frame, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
     ) -> Iterator[Finding]:
         ctx = FrameContext(frame, function)
-        for node, rules in self._nodes(function, table):
+        for node, rules in self._nodes(ctx, table):
             if not ctx.reached(node):
                 continue
             chosen = (
@@ -107,27 +108,29 @@ class Linter:
         return known
 
     def _nodes(
-        self, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+        self, ctx: FrameContext, table: dict[type[ast.AST], tuple[Rule, ...]]
     ) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
         if table is not self._region_rules:
-            return _select(function, table)
-        known = self._interesting.get(function)
+            return _select(ctx, table)
+        known = self._interesting.get(ctx.function)
         if known is None:
-            known = self._interesting[function] = _select(function, table)
+            known = self._interesting[ctx.function] = _select(ctx, table)
         return known
 
     def _file_scope(self, module: ModuleInfo) -> Iterator[Finding]:
         text = module.text.replace("re.compile(", "")  # a word of its own in most files
-        active = [r for r in self._file_rules if any(word in text for word in r.triggers)]
+        active = tuple(r for r in self._file_rules if any(word in text for word in r.triggers))
         if not active:
             return
-        table = _dispatch(active)
+        table = self._file_tables.get(active)
+        if table is None:
+            table = self._file_tables[active] = _dispatch(active)
         for frame in file_frames(self.analyzer, module):
             node = module.tree if frame.function is None else frame.function.node
             yield from self._check(frame, node, table)
 
 
-def _dispatch(rules: Iterator[Rule] | list[Rule]) -> dict[type[ast.AST], tuple[Rule, ...]]:
+def _dispatch(rules: Iterable[Rule]) -> dict[type[ast.AST], tuple[Rule, ...]]:
     table: dict[type[ast.AST], list[Rule]] = {}
     for rule in rules:
         for kind in rule.nodes:
@@ -136,9 +139,10 @@ def _dispatch(rules: Iterator[Rule] | list[Rule]) -> dict[type[ast.AST], tuple[R
 
 
 def _select(
-    function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+    ctx: FrameContext, table: dict[type[ast.AST], tuple[Rule, ...]]
 ) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
-    chosen = [(node, table[type(node)]) for node in own_nodes(function) if type(node) in table]
+    function = ctx.function
+    chosen = [(n, table[type(n)]) for n in ctx.inside(function) if type(n) in table]
     if type(function) in table:
         chosen.append((function, table[type(function)]))
     chosen.sort(key=lambda pair: (getattr(pair[0], "lineno", 0), getattr(pair[0], "col_offset", 0)))
@@ -153,7 +157,7 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
     severity = sighting.severity or rule.severity or severity_of(breaks)
     certainty = sighting.certainty
     if certainty is None:
-        sure = sighting.fact is None or sighting.fact.sure
+        sure = (sighting.fact is None or sighting.fact.sure) and not _guarded(sighting.node, ctx)
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
     lines = frame.module
     statement = ctx.statement(sighting.node)
@@ -175,6 +179,33 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
         trail=tuple(trail),
         fix=sighting.fix,
     )
+
+
+def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
+    """Say whether Python may skip the expression by what comes before it in its own statement.
+
+    `self.training and x.any()`: which of the two decides depends on configuration. Tests for None
+    don't count, nor those of tensor data, which break by themselves.
+    """
+    child = node
+    for parent in ctx.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            break
+        if isinstance(parent, ast.IfExp) and child is not parent.test:
+            if _configured(parent.test, ctx):
+                return True
+        elif isinstance(parent, ast.BoolOp):
+            before = parent.values[: parent.values.index(child)] if child in parent.values else []
+            if any(_configured(value, ctx) for value in before):
+                return True
+        child = parent
+    return False
+
+
+def _configured(test: ast.expr, ctx: FrameContext) -> bool:
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
+        return False
+    return ctx.truth(test) is None and boolean(ctx.fact(test)) is None
 
 
 def _trail(origin: Origin | None, path: str, line: int) -> Iterator[Note]:

@@ -41,6 +41,7 @@ from .statements import run_body
 MAX_DEPTH = 24
 MAX_SIGNATURES = 8
 MAX_STARS = 32
+MAX_FIELDS = 4
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -374,6 +375,8 @@ def widen(fact: Fact) -> Fact:
     if isinstance(fact, Const) and fact.value is not None:
         return Static(fact.kind)
     if isinstance(fact, Sequence) and fact.items is not None:
+        if fact.kind == "tuple" and len(fact.items) <= MAX_FIELDS:  # a pair, not a collection
+            return Sequence("tuple", tuple(map(widen, fact.items)), origin=fact.origin)
         return Sequence(fact.kind, None, widen(fact.element()), origin=fact.origin)
     if isinstance(fact, Tensor):
         return Tensor(None, fact.dtype, False, fact.ragged, origin=fact.origin, sure=fact.sure)

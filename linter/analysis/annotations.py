@@ -133,6 +133,8 @@ def _named(analyzer: Analyzer, value: Fact) -> Fact:
             return Mapping("dict")
         if last == "NoneType":
             return NONE
+        if name in ("builtins.type", "typing.Type"):
+            return Static("type")
     if name == "torch.Size":
         return Sequence("size", None, Static("int"))
     if name and analyzer.torch.module(name) is not None:
@@ -163,6 +165,8 @@ def _subscript(analyzer: Analyzer, module: ModuleInfo, node: ast.Subscript) -> F
         return join_all(const(a.value) for a in args if isinstance(a, ast.Constant))
     if last in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
         return fact(args[0])
+    if name in ("builtins.type", "typing.Type"):
+        return Static("type")
     if last in ("tuple", "Tuple"):
         if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
             return Sequence("tuple", None, fact(args[0]))

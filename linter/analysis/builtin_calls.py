@@ -225,9 +225,16 @@ def _getattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         return UNKNOWN
     target = ast.copy_location(ast.Attribute(node.args[0], name.value, ast.Load()), node)
     found = members.attribute_of(frame, target, given.args[0])
-    if len(given.args) > 2:
+    if len(given.args) > 2 and not _exists(frame, found):
         return join(found, given.args[2])
     return found
+
+
+def _exists(frame: Frame, fact: Fact) -> bool:
+    """Say whether an external name is one that the torch linted for surely has."""
+    if not isinstance(fact, Extern):
+        return False
+    return fact.name in calls.CONSTANT_CALLS or frame.analyzer.torch.function(fact.name) is not None
 
 
 def _hasattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:

@@ -114,6 +114,8 @@ def _sequence_item(base: Sequence, key: Fact) -> Fact:
         if base.items is not None:
             inside = -len(base.items) <= key.value < len(base.items)
             return base.items[key.value] if inside else UNKNOWN
+        if 0 <= key.value < len(base.head):
+            return base.head[key.value]
         if base.kind == "size" and key.value != 0:
             kept = [o for o in options(base.elem) if not isinstance(o, FromTensor)]
             return join_all(kept) if kept else base.elem

@@ -154,18 +154,30 @@ def _refine_call(frame: Frame, test: ast.Call, positive: bool) -> None:
     kept = []
     for option in options(current):
         verdict = is_instance(option, classes)
+        if verdict is None and not positive and _guessed(option) and _tensors(classes):
+            continue  # it was only guessed to be a tensor, and here it isn't one
         if verdict is None or verdict is positive:
             kept.append(_sharpen(option, classes) if positive and verdict is None else option)
     if kept:
         _rebind(frame, path, join_all(kept))
     elif positive:
         _rebind(frame, path, instance_of(classes[0], current))
+    elif any(_guessed(option) for option in options(current)):
+        _rebind(frame, path, Unknown(origin=current.origin))
+
+
+def _guessed(option: Fact) -> bool:
+    return isinstance(option, Tensor) and not option.sure
+
+
+def _tensors(classes: list[Fact]) -> bool:
+    return any(isinstance(cls, Extern) and cls.name in TENSOR_CLASSES for cls in classes)
 
 
 def _sharpen(option: Fact, classes: list[Fact]) -> Fact:
     if isinstance(option, (Unknown, Static)) and len(classes) == 1:
         return instance_of(classes[0], option)
-    if isinstance(option, Unknown):
+    if isinstance(option, Unknown) or (_guessed(option) and not _tensors(classes)):
         return join_all(instance_of(cls, option) for cls in classes)
     return option
 
@@ -223,6 +235,10 @@ def _is_instance(fact: Fact, cls: Fact) -> bool | None:
             return True
         if name in TENSOR_CLASSES:
             return True if fact.role == "param" and name.endswith("Parameter") else None
+        if isinstance(cls, ClassRef):
+            bases = ancestry(cls.cls)
+            settled = bases.complete or bool(bases.external)
+            return False if settled and not TENSOR_CLASSES.intersection(bases.external) else None
         return False if _known(name) else None
     if isinstance(fact, Instance):
         return _instance_verdict(fact, cls, name)
@@ -251,6 +267,7 @@ def _known(name: str) -> bool:
         or name in _KINDS
         or name in _SEQUENCES
         or name in _MAPPINGS
+        or (name.startswith("builtins.") and name != "builtins.object")
         or name in ("numpy.ndarray", "torch.nn.Module", "torch.nn.modules.module.Module")
     )
 

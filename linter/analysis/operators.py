@@ -99,13 +99,19 @@ def _binary(frame: Frame, node: ast.AST, op: ast.operator, left: Fact, right: Fa
     if isinstance(left, Sequence) and isinstance(right, Sequence) and isinstance(op, ast.Add):
         if left.items is not None and right.items is not None:
             return Sequence(left.kind, left.items + right.items)
-        return Sequence(left.kind, None, join_all([left.element(), right.element()]))
+        head = left.head if left.items is None else left.items
+        rest = [side.element() for side in (left, right) if side.items != ()]
+        return Sequence(left.kind, None, join_all(rest), head if left.kind == "tuple" else ())
     if isinstance(op, ast.Mult) and any(isinstance(fact, Sequence) for fact in pair):
         return _repeat(*pair)
     if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):
         return Mapping("dict", left.items + right.items, left.key, join_all(pair), False)
     if isinstance(left, Const) and isinstance(right, Const):
         return fold(op, left.value, right.value)
+    if all(getattr(fact, "kind", "") == "bool" for fact in pair):
+        deciding = const(isinstance(op, ast.BitOr))
+        if isinstance(op, (ast.BitOr, ast.BitAnd)) and deciding in pair:
+            return deciding
     if isinstance(left, (Const, Static)) and left.kind == "str":
         return Static("str")
     if any(isinstance(fact, ShapeInt) for fact in pair):

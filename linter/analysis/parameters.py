@@ -13,16 +13,19 @@ from ...rules.base.facts import (
     Const,
     Extern,
     Fact,
+    FromTensor,
     Function,
     Mapping,
     Origin,
     Sequence,
+    ShapeInt,
     Static,
     Tensor,
     Union,
     Unknown,
     join,
     join_all,
+    options,
 )
 from ..index import ClassInfo, FunctionInfo
 from . import annotations, tells
@@ -96,11 +99,30 @@ def bind(
             if guessed is None:
                 guessed = guess(analyzer, info)
             env[param.arg] = guessed.get(param.arg, UNKNOWN)
+        elif isinstance(fact, Union) and param.annotation is not None:
+            declared = analyzer.annotation(info.module, param.annotation)
+            env[param.arg] = _declared_rest(fact, declared)
     order = [p.arg for p in (*positional, *spec.kwonlyargs)]
     for special in (spec.vararg, spec.kwarg):
         if special is not None:
             order.append(special.arg)
     return {name: env[name] for name in order if name in env}
+
+
+def _declared_rest(fact: Union, declared: Fact) -> Fact:
+    """Of a value known in part, the rest is what the annotation says."""
+    kept = [option for option in fact.options if not isinstance(option, Unknown)]
+    if len(kept) == len(fact.options) or isinstance(declared, Unknown):
+        return fact
+    known = {_family(option) for option in kept}
+    return join_all([*kept, *(o for o in options(declared) if _family(o) not in known)])
+
+
+def _family(fact: Fact) -> str:
+    if isinstance(fact, Const) and fact.value is None:
+        return "None"
+    numbers = isinstance(fact, (Const, Static, ShapeInt, FromTensor))
+    return "number" if numbers else type(fact).__name__
 
 
 def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
@@ -186,6 +208,8 @@ def _with_default(default: Fact, fact: Fact) -> Fact:
             return join(fact, NONE)
         if isinstance(fact, Unknown):
             return Static(default.kind)
+        if default.kind == "bool" and isinstance(fact, Tensor):
+            return Static("bool")  # `flag: torch.Tensor = False` is a slip of the annotation
         return join(fact, Static(default.kind))
     if isinstance(fact, Unknown):
         if isinstance(default, (Extern, ClassRef, Function)):

@@ -217,7 +217,8 @@ def at_rest(fact: Fact) -> Fact:
         return replace(fact, constant=True)
     if isinstance(fact, Sequence):
         items = None if fact.items is None else tuple(at_rest(item) for item in fact.items)
-        return replace(fact, items=items, elem=at_rest(fact.elem))
+        head = tuple(at_rest(item) for item in fact.head)
+        return replace(fact, items=items, elem=at_rest(fact.elem), head=head)
     if isinstance(fact, Mapping):
         pairs = tuple((key, at_rest(item)) for key, item in fact.items)
         return replace(fact, items=pairs, key=at_rest(fact.key), elem=at_rest(fact.elem))

@@ -29,7 +29,7 @@ _NOT_TELLING = frozenset(
     "while_loop vmap func Generator Size from_numpy asarray full_like logspace randperm "
     "is_storage typename set_default_dtype get_default_dtype numel result_type "
     "broadcast_shapes checkpoint to_tensor seed normal scalar_tensor finfo iinfo "
-    "can_cast promote_types is_floating_point parametrize use_deterministic_algorithms".split()
+    "triu_indices tril_indices can_cast promote_types is_floating_point parametrize use_deterministic_algorithms".split()
 )
 _SEQUENCES = frozenset(
     "cat stack concat concatenate hstack vstack dstack meshgrid block_diag "

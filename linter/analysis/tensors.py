@@ -211,6 +211,10 @@ def _tensor(
         rank = primary.rank + 1
     dtype = result_dtype(stem, inputs, values, kwargs)
     known = stem in _SCALARS and _known_number(args)
+    if not inputs and values and "pointwise" in frame.analyzer.torch.tags(name):
+        # `torch.div(size, 2)`: Dynamo knows the value of what plain numbers give
+        known = all(isinstance(v, (Const, Static, ShapeInt)) for v in values)
+        rank, single = (0, True) if known else (rank, single)
     role = "constant" if known else ""
     return Tensor(rank, dtype, single, ragged, role, origin=at(frame, node, parent), sure=sure)
 

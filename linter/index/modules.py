@@ -43,6 +43,7 @@ class FunctionInfo:
     cls: ClassInfo | None = None
     _nodes: tuple[ast.AST, ...] | None = field(default=None, repr=False)
     _parents: dict[ast.AST, ast.AST] | None = field(default=None, repr=False)
+    _inside: dict[ast.AST, tuple[ast.AST, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -50,6 +51,13 @@ class FunctionInfo:
         if self._nodes is None:
             self._nodes = tuple(own_nodes(self.node))
         return self._nodes
+
+    def inside(self, holder: ast.AST) -> tuple[ast.AST, ...]:
+        """Return the nodes of the body of a statement in this function, as `nodes` does."""
+        known = self._inside.get(holder)
+        if known is None:
+            known = self._inside[holder] = tuple(own_nodes(holder))
+        return known
 
     @property
     def parents(self) -> dict[ast.AST, ast.AST]:

@@ -43,9 +43,20 @@ class RegionOptions:
 class Context(Protocol):
     """Facts about one function, as one compiled region reaches it."""
 
-    path: str
-    torch: TorchFacts
-    options: RegionOptions
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        ...
+
+    @property
+    def torch(self) -> TorchFacts:
+        """The tables of the torch version that is linted for."""
+        ...
+
+    @property
+    def options(self) -> RegionOptions:
+        """Options of the compile call, for entry points."""
+        ...
 
     def fact(self, node: ast.expr) -> Fact:
         """Return what is known of the expression's value (Unknown when not reached)."""
@@ -93,6 +104,13 @@ class Context(Protocol):
 
     def ancestors(self, node: ast.AST) -> list[ast.AST]:
         """Return the parents of the node, innermost first, up to the function."""
+        ...
+
+    def inside(self, holder: ast.AST) -> tuple[ast.AST, ...]:
+        """Return the nodes of the body of this function or of a statement in it, in no order.
+
+        Nested functions and classes are among them, their bodies aren't.
+        """
         ...
 
     def loop(self, node: ast.AST) -> ast.For | ast.While | None:

@@ -124,12 +124,14 @@ class FromTensor(Fact):
 class Sequence(Fact):
     """list, tuple, set, frozenset, deque, generator, range, dict view, iterator.
 
-    `items` holds the element facts when their number is known, else None and `elem` joins them.
+    `items` holds the element facts when their number is known, else None and `elem` joins them;
+    `head` are then the first ones, where they are known, as of results with optional parts.
     """
 
     kind: str = "list"
     items: tuple[Fact, ...] | None = None
     elem: Fact = Unknown()
+    head: tuple[Fact, ...] = ()
 
     def element(self) -> Fact:
         """Return one fact that covers every element (Unknown when surely empty)."""
@@ -243,6 +245,7 @@ class Union(Fact):
 
 UNKNOWN = Unknown()
 NONE = Const(None, "NoneType")
+MAX_OPTIONS = 5
 
 
 def const(value: Any, origin: Origin | None = None) -> Const:
@@ -261,10 +264,14 @@ def union(*facts: Fact) -> Fact:
 
 
 def join_all(facts: Any) -> Fact:
-    """Join any number of facts; Unknown when there are none."""
+    """Join any number of facts; Unknown when there are none, or too many kinds of them."""
     result: Fact | None = None
+    kinds: set[object] = set()
     for fact in facts:
         result = fact if result is None else join(result, fact)
+        kinds.update(_slot(option) for option in options(fact))
+        if len(kinds) > MAX_OPTIONS:
+            return Unknown(origin=result.origin)
     return UNKNOWN if result is None else result
 
 
@@ -278,9 +285,9 @@ def join(left: Fact, right: Fact) -> Fact:
         merged[slot] = _merge(merged[slot], fact) if slot in merged else fact
     if len(merged) == 1:
         return next(iter(merged.values()))
-    if len(merged) > 5:  # a value of that many shapes is as good as unknown
+    if len(merged) > MAX_OPTIONS:  # a value of that many shapes is as good as unknown
         return Unknown(origin=left.origin or right.origin)
-    facts = tuple(sorted(merged.values(), key=lambda fact: str(_slot(fact))))
+    facts = tuple(sorted(merged.values(), key=_place))
     return Union(facts, origin=_first(facts), sure=all(fact.sure for fact in facts))
 
 
@@ -305,6 +312,20 @@ def _slot(fact: Fact) -> object:
     if isinstance(fact, Sequence):
         return f"Sequence {fact.kind}"
     return type(fact).__name__
+
+
+def _place(fact: Fact) -> str:
+    """Order the facts of a union by what they name, never by an address: every run agrees."""
+    if isinstance(fact, (BoundMethod, Extern)):
+        return f"{type(fact).__name__} {fact.name} {_place(getattr(fact, 'receiver', NONE))}"
+    named = getattr(fact, "cls", getattr(fact, "function", getattr(fact, "module", "")))
+    if not named:
+        return str(_slot(fact))
+    if not isinstance(named, str):
+        path = getattr(getattr(named, "module", named), "path", "")
+        line = getattr(getattr(named, "node", None), "lineno", 0)
+        named = f"{path} {line:06} {getattr(named, 'name', '')}"
+    return f"{type(fact).__name__} {named}"
 
 
 def _merge(a: Fact, b: Fact) -> Fact:
@@ -340,7 +361,11 @@ def _merge(a: Fact, b: Fact) -> Fact:
             items = tuple(join(x, y) for x, y in zip(a.items, b.items))
             return Sequence(a.kind, items, origin=origin, sure=sure)
         known = [s.element() for s in (a, b) if s.items != ()]
-        return Sequence(a.kind, None, join_all(known), origin=origin, sure=sure)
+        head: tuple[Fact, ...] = ()
+        if a.kind == "tuple":
+            firsts = [s.head if s.items is None else s.items for s in (a, b)]
+            head = tuple(join(x, y) for x, y in zip(*firsts))
+        return Sequence(a.kind, None, join_all(known), head, origin=origin, sure=sure)
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return _merge_mappings(a, b, origin, sure)
     if isinstance(a, Instance) and isinstance(b, Instance):

@@ -9,6 +9,7 @@ COMPILED = "compiled by"  # how the origin of a compiled callable starts
 _OPERATORS = ("cond", "while_loop", "scan", "associative_scan", "map")
 _HOMES = ("torch._higher_order_ops.", "functorch.experimental.", "torch._functorch.")
 _PUBLIC = {f"torch.{name}": name for name in _OPERATORS if name != "map"}
+HOPS = (*_PUBLIC, *_HOMES)  # prefixes of the names that `operator_of` knows
 
 
 def operator_of(name: str) -> str:

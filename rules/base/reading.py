@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from .facts import Array, Fact, FromTensor, Tensor, options
+from typing import TypeVar
+
+from .facts import Array, Const, Fact, FromTensor, Tensor, options
 from .finding import Mode
 from .rule import BOTH
+
+_Data = TypeVar("_Data", bound=Fact)
 
 
 def data_in(fact: Fact) -> Fact | None:
     """Return the alternative that depends on tensor data, tensors first, None without one.
 
-    Arrays that Dynamo knows the value of are left out.
+    It isn't sure where the value may also be something else that isn't None. Arrays that Dynamo
+    knows the value of are left out.
     """
     found = None
     for option in options(fact):
         if isinstance(option, Tensor) or (isinstance(option, Array) and not option.constant):
-            return option
+            return among(option, fact)
         if isinstance(option, FromTensor) and found is None:
             found = option
-    return found
+    return None if found is None else among(found, fact)
+
+
+def among(option: _Data, fact: Fact) -> _Data:
+    """Return an alternative of a fact; not sure where the value may be no tensor data, nor None."""
+    for other in options(fact):
+        known = isinstance(other, (Tensor, FromTensor, Array))
+        if not known and not (isinstance(other, Const) and other.value is None):
+            return replace(option, sure=False) if option.sure else option
+    return option
 
 
 def tensor_of(fact: Fact) -> Tensor | None:

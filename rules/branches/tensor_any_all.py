@@ -48,6 +48,7 @@ class TensorAnyAll(Rule):
     name = "tensor-any-all"
     summary = "builtin any() or all() over tensors"
     nodes = (ast.Call,)
+    callees = ("builtins.any", "builtins.all")
     graph_breaks = ("GB0170", "GB8335")
     examples = (
         Example(

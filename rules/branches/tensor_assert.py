@@ -37,6 +37,7 @@ class TensorAssert(Rule):
     name = "tensor-assert"
     summary = "assert on a tensor that can't be captured"
     nodes = (ast.Assert, ast.Call)
+    callees = ("torch._assert",)
     graph_breaks = ("GB0170", "GB0033")
     examples = (
         Example(
@@ -104,8 +105,7 @@ def f(x: torch.Tensor):
         if not _constant(node.msg):
             read, why = found[0], "with a message that isn't a plain string"
         else:
-            captured = _last(node.test)
-            early = [read for read in found if read.node is not captured]
+            early = [read for read in found if read.node is not _last(node.test)]
             if not early:
                 return
             read, why = early[0], "in more than one plain test"

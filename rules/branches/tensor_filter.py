@@ -48,6 +48,7 @@ class TensorFilter(Rule):
     name = "tensor-filter"
     summary = "comprehension or filter() on tensor values"
     nodes = (*COMPREHENSIONS, ast.Call)
+    callees = ("builtins.filter",)
     graph_breaks = ("GB0170", "GB8335")
     examples = (
         Example(

@@ -47,6 +47,7 @@ class TensorMembership(Rule):
     name = "tensor-membership"
     summary = "`in`, index or remove compares tensor values"
     nodes = (ast.Compare, ast.Call)
+    callees = ("list.index", "tuple.index", "list.remove")
     graph_breaks = ("GB0170", "GB0124", "GB0033")
     examples = (
         Example(

@@ -36,6 +36,7 @@ class TensorNot(Rule):
     name = "tensor-not"
     summary = "`not` of a tensor"
     nodes = (ast.UnaryOp, ast.Call)
+    callees = ("operator.not_", "operator.truth")
     graph_breaks = ("GB0033", "GB0059")
     examples = (
         Example(

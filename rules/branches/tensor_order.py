@@ -50,6 +50,7 @@ class TensorOrder(Rule):
     name = "tensor-order"
     summary = "sorted() or min/max with a key over tensors"
     nodes = (ast.Call,)
+    callees = ("builtins.sorted", "list.sort", "builtins.min", "builtins.max")
     graph_breaks = ("GB0193", "GB0207", "GB0059")
     examples = (
         Example(

@@ -38,6 +38,7 @@ class AutogradFunction(Rule):
     name = "autograd-function-form"
     summary = "an autograd.Function in a form that isn't captured"
     nodes = (ast.Call,)
+    callees = ("torch.autograd.",)
     graph_breaks = ("GB0144", "GB6297", "GB6215", "GB2019")
     examples = (
         Example(

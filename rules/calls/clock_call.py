@@ -37,6 +37,7 @@ class ClockCall(Rule):
     name = "clock-call"
     summary = "reading the clock ends the graph"
     nodes = (ast.Call,)
+    callees = ("time", "datetime", "timeit")
     graph_breaks = ("GB0007", "GB0156", "GB0147", "GB0059")
     examples = (
         Example(

@@ -38,6 +38,7 @@ class Copies(Rule):
     name = "copy-call"
     summary = "copy or deepcopy of tensors and modules"
     nodes = (ast.Call,)
+    callees = ("copy.copy", "copy.deepcopy")
     graph_breaks = ("GB4198", "GB0208", "GB0007", "GB0008", "GB4315", "GB0156")
     examples = (
         Example(

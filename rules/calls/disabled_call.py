@@ -45,6 +45,7 @@ class DisabledCall(Rule):
     name = "disabled-call"
     summary = "a function under torch.compiler.disable is called"
     nodes = (ast.Call,)
+    callees = (*sorted(_DISABLE), "torch.compiler.disabled.__call__")
     graph_breaks = ("GB0098", "GB0099", "GB0148", "GB0007")
     examples = (
         Example(

@@ -46,6 +46,7 @@ class Distributions(Rule):
     name = "distribution-check"
     summary = "torch.distributions checks or branches on tensor values"
     nodes = (ast.Call,)
+    callees = (_PACKAGE,)
     graph_breaks = ("GB0007", "GB0170", "GB4315", "GB0116")
     examples = (
         Example(
@@ -105,6 +106,9 @@ def f(x):
                         return
         elif "positive_definite" in name and last == "check":
             text = f"`{shown(node)}` branches on tensor values"
+            yield call_seen(node, callee, text, "GB0170")
+        elif last == "_validate_sample":
+            text = f"`{shown(node)}` validates a sample, an `if` on a tensor"
             yield call_seen(node, callee, text, "GB0170")
         elif isinstance(callee.receiver, Instance):
             kind = _class(callee.receiver)

@@ -116,7 +116,7 @@ def f(x):
                 text = f"`{shown(node)}` converts an object that Dynamo can't follow"
                 yield call_seen(node, callee, text, "GB0055", fact=ctx.fact(node.args[0]))
             return
-        if package in _ELSEWHERE or name in CAPTURED or callee.project is not None:
+        if not name or package in _ELSEWHERE or name in CAPTURED or callee.project is not None:
             return
         made = node.func.value if isinstance(node.func, ast.Attribute) else None
         if isinstance(made, ast.Call) and top(ctx.callee(made).name) == package:

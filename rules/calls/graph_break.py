@@ -34,6 +34,7 @@ class GraphBreak(Rule):
     name = "explicit-graph-break"
     summary = "torch._dynamo.graph_break() is called"
     nodes = (ast.Call,)
+    callees = ("torch._dynamo.graph_break", "torch._dynamo.decorators.graph_break")
     graph_breaks = ("GB0025",)
     examples = (
         Example(

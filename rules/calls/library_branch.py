@@ -99,7 +99,7 @@ def f(x, y, var):
         """Yield a sighting for a call whose library code breaks."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        if callee.project is not None:
+        if not callee.name or callee.project is not None:
             return
         name = ctx.torch.canonical(callee.name)
         id = _CALLS.get(callee.name) or _CALLS.get(name, "")

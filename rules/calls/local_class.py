@@ -42,6 +42,7 @@ class LocalClass(Rule):
     name = "class-inside"
     summary = "a class is made inside compiled code"
     nodes = (ast.ClassDef, ast.Call)
+    callees = tuple(_MAKERS)
     graph_breaks = ("GB8977", "GB0007", "GB0156")
     examples = (
         Example(

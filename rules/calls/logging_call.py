@@ -39,6 +39,7 @@ class LoggingCall(Rule):
     name = "logging-call"
     summary = "logging ends the graph"
     nodes = (ast.Call,)
+    callees = ("logging.", "loguru.logger.")
     graph_breaks = ("GB0291", "GB4841", "GB6215", "GB0007")
     examples = (
         Example(

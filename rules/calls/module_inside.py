@@ -80,6 +80,7 @@ class ModuleInside(Rule):
     name = "module-made-inside"
     summary = "modules or parameters made inside compiled code"
     nodes = (ast.Call,)
+    callees = ("torch.nn.",)
     graph_breaks = ("GB0264", "GB0119")
     examples = (
         Example(

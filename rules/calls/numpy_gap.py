@@ -43,6 +43,7 @@ class NumpyGap(Rule):
     name = "numpy-gap"
     summary = "numpy code that has no twin in torch"
     nodes = (ast.Call, ast.Attribute, ast.Subscript)
+    callees = ("numpy.",)
     graph_breaks = ("GB0294", "GB0157", "GB0158", "GB4315", "GB0055", "GB0290", "GB0007")
     examples = (
         Example(

@@ -37,6 +37,7 @@ class NumpyRandom(Rule):
     name = "numpy-random"
     summary = "a numpy draw ends the graph"
     nodes = (ast.Call,)
+    callees = ("numpy.random.",)
     graph_breaks = ("GB0033", "GB0294", "GB0156")
     examples = (
         Example(

@@ -43,6 +43,7 @@ class PackedSequence(Rule):
     name = "packed-sequence"
     summary = "packing sequences ends the graph"
     nodes = (ast.Call,)
+    callees = ("torch.nn.utils.rnn.",)
     graph_breaks = ("GB0007", "GB0148")
     examples = (
         Example(

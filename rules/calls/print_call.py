@@ -51,6 +51,7 @@ class PrintCall(Rule):
     name = "print-call"
     summary = "`print` ends the graph"
     nodes = (ast.Call,)
+    callees = tuple(PRINTS)
     graph_breaks = ("GB0059", "GB0156", "GB0142", "GB0008")
     examples = (
         Example(

@@ -45,6 +45,7 @@ class Processes(Rule):
     name = "process-call"
     summary = "starting a process ends the graph"
     nodes = (ast.Call,)
+    callees = ("subprocess", "multiprocessing", "signal", "os.")
     graph_breaks = ("GB0007",)
     examples = (
         Example(

@@ -36,6 +36,7 @@ class ProgressBar(Rule):
     name = "progress-bar"
     summary = "a progress bar ends the graph"
     nodes = (ast.Call,)
+    callees = ("tqdm", *_NAMES)
     graph_breaks = ("GB0007", "GB0008", "GB0156")
     examples = (
         Example(

@@ -55,6 +55,7 @@ class RandomCall(Rule):
     name = "random-call"
     summary = "Python's random numbers end the graph"
     nodes = (ast.Call, ast.Subscript)
+    callees = ("random", "secrets")
     graph_breaks = ("GB0007", "GB0156", "GB0008", "GB0033", "GB0178")
     examples = (
         Example(
@@ -141,9 +142,7 @@ def f(x):
                 text = f"`{shown(node)}` has a size drawn at random"
                 yield Sighting(node, text, drawn, breaks=DEFAULT_ONLY, graph_breaks=("GB0124",))
                 return
-            if sliced:
-                continue
-            if holder or getattr(held, "cls", None) in _HOLDERS:
+            if not sliced and (holder or getattr(held, "cls", None) in _HOLDERS):
                 text = f"`{shown(node)}` is indexed with a number drawn at random"
                 id = "GB0033" if isinstance(held, Tensor) else "GB0178"
                 yield Sighting(node, text, drawn, graph_breaks=(id,))

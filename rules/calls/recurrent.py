@@ -113,9 +113,9 @@ def f(x):
             text = f"`{shown(node)}` isn't traced by default"
             yield call_seen(node, callee, text, "GB0014")
             return
-        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
         if not isinstance(callee.receiver, Instance):
             return
+        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
         if ctx.torch.is_rnn(stem):
             kind = stem.rpartition(".")[2]
         else:

@@ -74,6 +74,7 @@ class TorchCall(Rule):
     name = "torch-call-skipped"
     summary = "torch functions that are not traced"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0007", "GB0208", "GB0045", "GB0046", "GB0277", "GB4315", "GB0026", "GB0087")
     examples = (
         Example(

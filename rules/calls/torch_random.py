@@ -70,6 +70,7 @@ class TorchRandom(Rule):
     name = "torch-generator"
     summary = "seeding torch, or using a torch.Generator"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0007", "GB0055", "GB0363", "GB7650", "GB0208")
     examples = (
         Example(

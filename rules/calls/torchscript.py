@@ -37,6 +37,7 @@ class TorchScript(Rule):
     name = "torchscript-inside"
     summary = "TorchScript inside compiled code"
     nodes = (ast.Call,)
+    callees = ("torch.jit.",)
     graph_breaks = ("GB4695", "GB0007", "GB0098", "GB0008")
     examples = (
         Example(

@@ -36,6 +36,7 @@ class WarningsCall(Rule):
     name = "warnings-call"
     summary = "`warnings.warn` ends the graph"
     nodes = (ast.Call,)
+    callees = ("warnings.",)
     graph_breaks = ("GB0007",)
     examples = (
         Example(

@@ -34,6 +34,7 @@ class AutogradGrad(Rule):
     name = "autograd-grad"
     summary = "`torch.autograd.grad` inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.autograd.grad",)
     graph_breaks = ("GB9186",)
     examples = (
         Example(

@@ -38,6 +38,7 @@ class BackwardInside(Rule):
     name = "backward-inside"
     summary = "`.backward()` inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.Tensor.backward", "torch.autograd.backward")
     graph_breaks = ("GB0123", "GB0007")
     examples = (
         Example(

@@ -35,6 +35,7 @@ class CheckpointEffect(Rule):
     name = "checkpoint-effect"
     summary = "Checkpointed function with a side effect"
     nodes = (ast.Call,)
+    callees = ("torch.utils.checkpoint.checkpoint",)
     graph_breaks = ("GB0067", "GB4413")
     examples = (
         Example(

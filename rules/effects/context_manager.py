@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import UNKNOWN, Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
 
 # What each breaks with as a `with` item, measured.
@@ -67,6 +67,7 @@ class ContextManager(Rule):
     name = "unsupported-context-manager"
     summary = "`with` on a context manager Dynamo can't enter"
     nodes = (ast.With, ast.Call)
+    callees = (_STACK,)
     graph_breaks = ("GB0007", "GB0008", "GB0142", "GB0208", "GB0262")
     examples = (
         Example(
@@ -129,7 +130,7 @@ def f(x):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each `with` item, or enter_context call, that can't be entered."""
         if isinstance(node, ast.Call):
-            if ctx.callee(node).name == _STACK:
+            if ctx.callee(node).name == _STACK and not _own(node, ctx):
                 what = f"`{shown(node)}` enters a manager that Dynamo can't see through"
                 yield Sighting(node, what, graph_breaks=("GB0007",))
             return
@@ -142,3 +143,9 @@ def f(x):
             if id_ is not None:
                 what = f"`{shown(call)}` is a context manager that Dynamo can't enter"
                 yield Sighting(call, what, graph_breaks=(id_,))
+
+
+def _own(call: ast.Call, ctx: Context) -> bool:
+    """Say whether the manager is an object of a class in the project: Dynamo traces those."""
+    manager = ctx.fact(call.args[0]) if call.args else UNKNOWN
+    return all(isinstance(o, Instance) and not isinstance(o.cls, str) for o in options(manager))

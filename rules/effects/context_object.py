@@ -113,10 +113,10 @@ def f(x):
         assert isinstance(node, ast.With)
         for item in node.items:
             expr = item.context_expr
-            if not isinstance(expr, (ast.Name, ast.Attribute)) or not outlives(expr, ctx):
+            if not isinstance(expr, (ast.Name, ast.Attribute)):
                 continue
             for option in options(ctx.fact(expr)):
-                if _opaque(option):
+                if _opaque(option) and outlives(expr, ctx):
                     what = f"`{shown(expr)}` was made outside the region, so Dynamo can't enter it"
                     yield Sighting(expr, what, option)
                     break

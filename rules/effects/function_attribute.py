@@ -36,6 +36,7 @@ class FunctionAttribute(Rule):
     name = "function-attribute-write"
     summary = "Attribute written on a function or namespace"
     nodes = (ast.Assign, ast.AugAssign, ast.Call)
+    callees = ("builtins.setattr",)
     graph_breaks = ("GB0467", "GB0156")
     examples = (
         Example(
@@ -104,11 +105,11 @@ def f(x):
 
 
 def _write(place: ast.AST, owner: ast.expr, ctx: Context) -> Iterator[Sighting]:
-    if not isinstance(owner, (ast.Name, ast.Attribute)) or not outlives(owner, ctx):
+    if not isinstance(owner, (ast.Name, ast.Attribute)):
         return
     for option in options(ctx.fact(owner)):
         id_ = _refused(option)
-        if id_:
+        if id_ and outlives(owner, ctx):
             kind = "function" if id_ == "GB0467" else "namespace"
             what = f"`{shown(place)}` is written on a {kind}, which Dynamo doesn't record"
             yield Sighting(place, what, option, graph_breaks=(id_,))

@@ -35,6 +35,7 @@ class LeafFactory(Rule):
     name = "leaf-factory"
     summary = "Tensor created with `requires_grad=True` inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0225",)
     examples = (
         Example(

@@ -36,6 +36,7 @@ class LiveGenerator(Rule):
     name = "live-generator"
     summary = "Generator made outside is advanced inside the region"
     nodes = (ast.Call, ast.For)
+    callees = ("builtins.next",)
     graph_breaks = ("GB4347", "GB0811")
     examples = (
         Example(
@@ -76,10 +77,11 @@ def f(x):
             if ctx.callee(node).name != "builtins.next" or not node.args:
                 return
             source = node.args[0]
-        if not isinstance(source, (ast.Name, ast.Attribute)) or not outlives(source, ctx):
+        if not isinstance(source, (ast.Name, ast.Attribute)):
             return
         for option in options(ctx.fact(source)):
-            if isinstance(option, Sequence) and option.kind == "generator":
+            started = isinstance(option, Sequence) and option.kind == "generator"
+            if started and outlives(source, ctx):
                 what = f"generator `{shown(source)}` was started outside the region"
                 place = node if isinstance(node, ast.Call) else source
                 yield Sighting(place, what, option)

@@ -36,6 +36,7 @@ class ManualEnter(Rule):
     name = "manual-enter"
     summary = "`__enter__` or `__exit__` of a grad mode called by hand"
     nodes = (ast.Call,)
+    callees = _CLASSES
     graph_breaks = ("GB0156", "GB0008")
     examples = (
         Example(

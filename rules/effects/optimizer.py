@@ -43,6 +43,7 @@ class OptimizerInside(Rule):
     name = "optimizer-inside"
     summary = "Optimizer, scheduler or GradScaler used inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.optim", *_SCALERS)
     graph_breaks = ("GB0025", "GB0008", "GB0099")
     examples = (
         Example(

@@ -37,6 +37,7 @@ class RequiresGradComputed(Rule):
     name = "requires-grad-computed"
     summary = "`requires_grad_()` on a tensor made inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.Tensor.requires_grad_",)
     graph_breaks = ("GB8985", "GB7324")
     examples = (
         Example(

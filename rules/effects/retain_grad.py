@@ -35,6 +35,7 @@ class RetainGrad(Rule):
     name = "retain-grad"
     summary = "`retain_grad()` inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.Tensor.retain_grad",)
     graph_breaks = ("GB0108",)
     examples = (
         Example(

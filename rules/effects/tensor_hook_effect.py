@@ -36,6 +36,7 @@ class TensorHookEffect(Rule):
     name = "tensor-hook-effect"
     summary = "Tensor hook with a side effect"
     nodes = (ast.Call,)
+    callees = ("torch.Tensor.register_hook",)
     graph_breaks = ("GB0067",)
     examples = (
         Example(

@@ -37,6 +37,7 @@ class TensorHookHandle(Rule):
     name = "tensor-hook-handle"
     summary = "Handle of a tensor hook used inside the region"
     nodes = (ast.Call,)
+    callees = ("torch.Tensor.register_hook",)
     graph_breaks = ("GB0092",)
     examples = (
         Example(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, operator_call
+from .data import OPERATIONS, certainty, operator_call
 
 _NAMES = frozenset({"bincount"})
 
@@ -38,6 +38,7 @@ class Bincount(Rule):
     name = "bincount"
     summary = "`bincount`"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

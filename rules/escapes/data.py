@@ -17,9 +17,11 @@ from ..base import (
     Unknown,
     options,
 )
+from ..base.reading import among
 
 METHOD = "torch.Tensor."
 ARRAY_METHOD = "numpy.ndarray."
+OPERATIONS = ("torch.", "numpy.")  # what `operation` names starts with one of these
 
 
 def held(fact: Fact) -> Tensor | Array | None:
@@ -29,7 +31,7 @@ def held(fact: Fact) -> Tensor | Array | None:
     """
     for option in options(fact):
         if isinstance(option, Tensor) or (isinstance(option, Array) and not option.constant):
-            return option
+            return among(option, fact)
     return None
 
 
@@ -49,9 +51,9 @@ def derived(fact: Fact) -> Tensor | Array | None:
     """
     for option in options(fact):
         if isinstance(option, Tensor) and option.role == "" and option.rank in (0, None):
-            return option
+            return among(option, fact)
         if isinstance(option, Array) and not option.constant and option.rank in (0, None):
-            return option
+            return among(option, fact)
     return None
 
 
@@ -86,7 +88,7 @@ def operation(callee: Callee) -> str:
     name = callee.name
     if name.startswith("torch.ops.aten."):
         return name[len("torch.ops.aten.") :].partition(".")[0]
-    if name.startswith(("torch.", "numpy.")):
+    if name.startswith(OPERATIONS):
         return name.rpartition(".")[2]
     return ""
 

@@ -65,6 +65,7 @@ class DataOperator(Rule):
     name = "data-dependent-operator"
     summary = "an operator that torch tags as data-dependent"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0036", "GB0033")
     examples = (
         Example(

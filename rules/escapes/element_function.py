@@ -36,6 +36,7 @@ class ElementFunction(Rule):
     name = "element-function"
     summary = "`apply_` or `map_` on a tensor"
     nodes = (ast.Call,)
+    callees = tuple(METHOD + name for name in sorted(_NAMES))
     graph_breaks = ("GB0055",)
     examples = (
         Example(

@@ -37,6 +37,7 @@ class TensorEquality(Rule):
     name = "tensor-equality"
     summary = "`torch.equal`, `allclose` or `is_nonzero`"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0033",)
     examples = (
         Example(

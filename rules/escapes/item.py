@@ -41,6 +41,7 @@ class TensorItem(Rule):
     name = "tensor-item"
     summary = "`.item()` of a tensor"
     nodes = (ast.Call,)
+    callees = (METHOD + "item", ARRAY_METHOD + "item")
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0124", "GB0033")
     examples = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, operator_call
+from .data import OPERATIONS, certainty, operator_call
 
 _NAMES = frozenset({"masked_select"})
 
@@ -37,6 +37,7 @@ class MaskedSelect(Rule):
     name = "masked-select"
     summary = "`masked_select`"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

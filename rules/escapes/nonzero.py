@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, operator_call
+from .data import OPERATIONS, certainty, operator_call
 
 _NAMES = frozenset({"nonzero", "argwhere", "flatnonzero"})
 
@@ -39,6 +39,7 @@ class Nonzero(Rule):
     name = "nonzero"
     summary = "`nonzero` or `argwhere`"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

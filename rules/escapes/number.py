@@ -71,6 +71,7 @@ class TensorToNumber(Rule):
     name = "tensor-to-number"
     summary = "`int()`, `float()`, `bool()` or `math` on a tensor"
     nodes = (ast.Call,)
+    callees = (*sorted(_READERS | _ASKING), "builtins.complex", "builtins.map", "math.")
     graph_breaks = ("GB0124", "GB0033", "GB0059")
     examples = (
         Example(
@@ -127,8 +128,7 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for conversions and functions of `math` that are given tensor data."""
         assert isinstance(node, ast.Call)
-        callee = ctx.callee(node)
-        name = callee.name
+        name = ctx.callee(node).name
         if name in _READERS or name == "builtins.complex" or name.startswith("math."):
             breaks = DEFAULT_ONLY if name in _READERS else BOTH
             for arg in node.args:

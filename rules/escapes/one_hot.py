@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Const, Context, Example, Mode, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, derived, is_method, operator_call, read_number
+from .data import OPERATIONS, certainty, derived, is_method, operator_call, read_number
 
 _NAMES = frozenset({"one_hot"})
 
@@ -37,6 +37,7 @@ class OneHot(Rule):
     name = "one-hot-classes"
     summary = "`one_hot` without a known number of classes"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     graph_breaks = ("GB0246", "GB0033")
     examples = (
         Example(

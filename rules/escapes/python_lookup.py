@@ -57,6 +57,7 @@ class PythonLookup(Rule):
     name = "python-lookup"
     summary = "a number read out of a tensor as a key or a length"
     nodes = (ast.Call, ast.BinOp, *_DISPLAYS)
+    callees = tuple(sorted(_METHODS | _KEYED))
     breaks = (Mode.FULLGRAPH,)
     examples = (
         Example(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, held, is_method, operator_call
+from .data import OPERATIONS, certainty, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
 
@@ -38,6 +38,7 @@ class RepeatInterleave(Rule):
     name = "repeat-interleave-counts"
     summary = "`repeat_interleave` with a tensor of counts"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

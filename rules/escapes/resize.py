@@ -36,6 +36,7 @@ class ResizeInPlace(Rule):
     name = "resize-in-place"
     summary = "`resize_`, `resize_as_` or `set_` on a tensor"
     nodes = (ast.Call,)
+    callees = tuple(METHOD + name for name in sorted(_NAMES))
     graph_breaks = ("GB0148", "GB0126")
     examples = (
         Example(

@@ -41,6 +41,7 @@ class SparseTensor(Rule):
     name = "sparse-tensor"
     summary = "making a sparse tensor"
     nodes = (ast.Call,)
+    callees = ("torch.sparse_", METHOD)
     graph_breaks = ("GB0277", "GB0007", "GB0374", "GB0015")
     examples = (
         Example(

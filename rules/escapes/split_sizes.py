@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Rule, Sequence, Sighting, options
 from ..base.reading import shown
-from .data import certainty, derived, derived_in, held, is_method, operator_call, read_number
+from .data import (
+    OPERATIONS,
+    certainty,
+    derived,
+    derived_in,
+    held,
+    is_method,
+    operator_call,
+    read_number,
+)
 
 _NAMES = frozenset({"split", "tensor_split", "chunk", "split_with_sizes", "hsplit", "vsplit"})
 _KEYWORDS = {
@@ -44,6 +53,7 @@ class SplitSizes(Rule):
     name = "tensor-split-sizes"
     summary = "`split`, `tensor_split` or `chunk` where a tensor says"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     graph_breaks = ("GB0033",)
     examples = (
         Example(

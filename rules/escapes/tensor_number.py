@@ -39,6 +39,7 @@ class TensorNumber(Rule):
     name = "tensor-as-number"
     summary = "a tensor where an operator takes a number"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     graph_breaks = ("GB0033",)
     examples = (
         Example(

@@ -37,6 +37,7 @@ class TensorOfTensors(Rule):
     name = "tensor-of-tensors"
     summary = "`torch.as_tensor` of a list of tensors"
     nodes = (ast.Call,)
+    callees = tuple(sorted(_NAMES))
     graph_breaks = ("GB4315",)
     examples = (
         Example(

@@ -40,6 +40,7 @@ class TensorSize(Rule):
     name = "tensor-as-size"
     summary = "a tensor as a size"
     nodes = (ast.Call,)
+    callees = ("torch.",)
     breaks = BOTH
     graph_breaks = ("GB0033",)
     examples = (

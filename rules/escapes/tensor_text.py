@@ -37,6 +37,7 @@ class TensorText(Rule):
     name = "tensor-to-text"
     summary = "`str()` or `%` of a tensor"
     nodes = (ast.Call, ast.BinOp)
+    callees = tuple(sorted(_CALLS))
     graph_breaks = ("GB0059", "GB0569", "GB0033")
     examples = (
         Example(

@@ -37,6 +37,7 @@ class TensorTolist(Rule):
     name = "tensor-tolist"
     summary = "`.tolist()` of a tensor"
     nodes = (ast.Call,)
+    callees = (METHOD + "tolist", ARRAY_METHOD + "tolist")
     graph_breaks = ("GB0033", "GB0109")
     examples = (
         Example(

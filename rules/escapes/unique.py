@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, operator_call
+from .data import OPERATIONS, certainty, operator_call
 
 _NAMES = frozenset({"unique", "unique_consecutive"})
 
@@ -40,6 +40,7 @@ class Unique(Rule):
     name = "unique"
     summary = "`unique` or `unique_consecutive`"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
-from .data import certainty, is_method, operator_call
+from .data import OPERATIONS, certainty, is_method, operator_call
 
 _NAMES = frozenset({"where"})
 
@@ -38,6 +38,7 @@ class WhereIndices(Rule):
     name = "where-indices"
     summary = "`torch.where` with one argument"
     nodes = (ast.Call,)
+    callees = OPERATIONS
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (

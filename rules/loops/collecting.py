@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..base import Context
-from .iteration import JOINING, inner
+from .iteration import JOINING
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def collected(node: ast.AST, ctx: Context) -> Collected | None:
         return None
     if not isinstance(node, ast.For):
         return None
-    names = set(_appended(node))
+    names = set(_appended(node, ctx))
     if not names:
         return None
     for call in _calls_after(node, ctx):
@@ -53,8 +53,8 @@ def _joins(call: ast.Call, ctx: Context) -> bool:
     return bool(call.args) and ctx.callee(call).name in JOINING
 
 
-def _appended(loop: ast.For) -> Iterator[str]:
-    for node in inner(loop.body):
+def _appended(loop: ast.For, ctx: Context) -> Iterator[str]:
+    for node in ctx.inside(loop):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -65,7 +65,7 @@ def _appended(loop: ast.For) -> Iterator[str]:
 
 
 def _calls_after(loop: ast.For, ctx: Context) -> Iterator[ast.Call]:
-    body = getattr(ctx.function, "body", [])
-    for node in inner(body if isinstance(body, list) else []):
-        if isinstance(node, ast.Call) and node.lineno > (loop.end_lineno or loop.lineno):
+    end = loop.end_lineno or loop.lineno
+    for node in ctx.inside(ctx.function):
+        if isinstance(node, ast.Call) and node.lineno > end:
             yield node

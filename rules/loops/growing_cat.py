@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
-from .iteration import JOINING, inner
+from .iteration import JOINING
 
 
 class GrowingCat(Rule):
@@ -87,12 +87,12 @@ def witness():
         call = node.value
         if len(node.targets) != 1 or not isinstance(call, ast.Call) or not call.args:
             return
-        loop = ctx.loop(node)
-        if ctx.callee(call).name not in JOINING or loop is None:
+        loop = ctx.loop(node) if ctx.callee(call).name in JOINING else None
+        if loop is None:
             return
         parts = call.args[0]
         target = ast.unparse(node.targets[0])
-        if sum(target in _stored(other) for other in inner(loop.body)) > 1:
+        if sum(target in _stored(other) for other in ctx.inside(loop)) > 1:
             return  # made anew in each turn, as where a decoder joins skip connections
         if isinstance(parts, (ast.List, ast.Tuple)) and any(
             ast.unparse(part) == target and tensor_of(ctx.fact(part)) for part in parts.elts

@@ -90,29 +90,19 @@ def constant_count(node: ast.expr, ctx: Context) -> int:
     return len(range(*bounds))
 
 
-def inner(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes of statements, without functions and classes nested in them."""
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))
-
-
-def computes(body: list[ast.stmt], ctx: Context) -> bool:
-    """Say whether statements make tensors: calls, operators, not only names and indexing."""
+def computes(loop: ast.For, ctx: Context) -> bool:
+    """Say whether its body makes tensors: calls, operators, not only names and indexing."""
     return any(
         isinstance(node, (ast.Call, ast.BinOp)) and tensor_of(ctx.fact(node)) is not None
-        for node in inner(body)
+        for node in ctx.inside(loop)
     )
 
 
-def carried(loop: ast.For | ast.AsyncFor) -> str:
+def carried(loop: ast.For | ast.AsyncFor, ctx: Context) -> str:
     """Return a name that one turn of the loop leaves to the next, "" when there is none."""
     read: dict[str, tuple[int, int]] = {}
     stored: dict[str, tuple[int, int]] = {}
-    for node in inner(loop.body):
+    for node in ctx.inside(loop):
         if isinstance(node, ast.Name):
             kept = read if isinstance(node.ctx, ast.Load) else stored
             place = (node.lineno, node.col_offset)
@@ -121,18 +111,20 @@ def carried(loop: ast.For | ast.AsyncFor) -> str:
             read[node.target.id] = (0, 0)
     for name, place in sorted(stored.items()):
         start = read.get(name)
-        if start is not None and (start[0] < place[0] or start <= place or _same(loop, name)):
+        if start is None:
+            continue
+        if start[0] < place[0] or start <= place or _same(ctx.inside(loop), name):
             return name
     return ""
 
 
-def _same(loop: ast.For | ast.AsyncFor, name: str) -> bool:
+def _same(nodes: tuple[ast.AST, ...], name: str) -> bool:
     """Whether a statement assigns a name from itself: `h = step(h)`."""
     return any(
         isinstance(node, ast.Assign)
         and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
         and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.value))
-        for node in inner(loop.body)
+        for node in nodes
     )
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Rule, Severity, Sighting
+from ..base import (
+    Context,
+    Example,
+    Fact,
+    Instance,
+    Rule,
+    Sequence,
+    Severity,
+    Sighting,
+    options,
+)
 from ..base.reading import shown, tensor_of
 from .collecting import collected
 from .iteration import carried, computes, constant_count, over_size, sources, values_read
@@ -105,12 +115,13 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the loop computes tensors and turns often."""
         assert isinstance(node, ast.For)
-        if collected(node, ctx) is not None or not computes(node.body, ctx):
+        if not computes(node, ctx) or collected(node, ctx) is not None:
             return
         iterables = list(sources(node.iter, ctx))
         if any(values_read(fact) is not None for _, fact in iterables):
             return
-        name = carried(node)
+        fixed = any(_fixed(fact) for _, fact in iterables)  # zip() ends with the shortest
+        name = carried(node, ctx)
         advice = f"`{name}` goes from turn to turn: scan" if name else "vectorise"
         for source, fact in iterables:
             turns = constant_count(source, ctx)
@@ -119,10 +130,19 @@ def f(x: torch.Tensor):
                 yield Sighting(source, text)
                 return
             size = _size(source, fact, ctx)
-            if size is not None:
+            if size is not None and not fixed:
                 text = f"`{shown(source)}` is unrolled, and compiled anew for each size: {advice}"
                 yield Sighting(source, text, size)
                 return
+
+
+def _fixed(fact: Fact) -> bool:
+    """Say whether the number of elements is part of the code, as of a list of layers."""
+    return all(
+        (isinstance(option, Instance) and option.module)
+        or (isinstance(option, Sequence) and option.items is not None)
+        for option in options(fact)
+    )
 
 
 def _size(source: ast.expr, fact: Fact, ctx: Context) -> Fact | None:

@@ -38,6 +38,7 @@ class RangeOfTensor(Rule):
     name = "range-of-tensor"
     summary = "range() of a number that a tensor decides"
     nodes = (ast.Call,)
+    callees = ("builtins.range",)
     graph_breaks = ("GB0059", "GB4841")
     examples = (
         Example(

@@ -70,7 +70,7 @@ def f(x: torch.Tensor):
         for source, _ in sources(found.iterable, ctx):
             fact = over_size(source, ctx)
             if fact is not None:
-                name = carried(node) if isinstance(node, ast.For) else ""
+                name = carried(node, ctx) if isinstance(node, ast.For) else ""
                 advice = f"`{name}` goes from turn to turn: scan" if name else "vectorise or vmap"
                 yield Sighting(
                     source,

@@ -86,7 +86,7 @@ def f(x: torch.Tensor):
         for source, fact in sources(found.iterable, ctx):
             tensor = tensor_of(fact)
             if tensor is not None and not tensor.ragged:
-                name = carried(node) if isinstance(node, ast.For) else ""
+                name = carried(node, ctx) if isinstance(node, ast.For) else ""
                 advice = f"`{name}` goes from row to row: scan" if name else "vectorise or vmap"
                 yield Sighting(
                     source,

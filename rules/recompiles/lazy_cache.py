@@ -101,6 +101,8 @@ class f(nn.Module):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the body assigns a tensor to the attribute that is tested."""
         assert isinstance(node, ast.If)
+        if not any(isinstance(stmt, ast.Assign) for stmt in node.body):
+            return
         for part in ast.walk(node.test):
             path = _asked(part)
             if not path:

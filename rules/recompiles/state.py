@@ -34,10 +34,9 @@ def counts(node: ast.AST, ctx: Context) -> tuple[ast.expr, ast.expr] | None:
         target, value = node.targets[0], node.value
         if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
             return None
-        same = ast.unparse(target)
-        if ast.unparse(value.left) == same:
+        if _alike(value.left, target):
             step = value.right
-        elif isinstance(value.op, ast.Add) and ast.unparse(value.right) == same:
+        elif isinstance(value.op, ast.Add) and _alike(value.right, target):
             step = value.left
         else:
             return None
@@ -47,6 +46,10 @@ def counts(node: ast.AST, ctx: Context) -> tuple[ast.expr, ast.expr] | None:
     if not whole_number(fact) or (isinstance(fact, Const) and not fact.value):
         return None
     return target, step
+
+
+def _alike(node: ast.expr, target: ast.expr) -> bool:
+    return type(node) is type(target) and ast.unparse(node) == ast.unparse(target)
 
 
 def kept(node: ast.expr, ctx: Context, filled: bool = False) -> bool:
@@ -64,7 +67,8 @@ def kept(node: ast.expr, ctx: Context, filled: bool = False) -> bool:
 
 def declared_global(name: str, ctx: Context) -> bool:
     """Say whether the function declares a name global."""
-    return any(isinstance(part, ast.Global) and name in part.names for part in own(ctx.function))
+    nodes = ctx.inside(ctx.function)
+    return any(isinstance(part, ast.Global) and name in part.names for part in nodes)
 
 
 def restarted(path: str, ctx: Context) -> bool:

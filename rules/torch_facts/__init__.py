@@ -119,9 +119,10 @@ class TorchFacts:
 
     def skipped_module(self, dotted: str) -> bool:
         """Is ``dotted`` (or a package it is in) on Dynamo's list of modules never traced?"""
-        parts = dotted.split(".")
         skipped = self._sections["skip_modules"]
-        return any(".".join(parts[:end]) in skipped for end in range(1, len(parts) + 1))
+        while dotted and dotted not in skipped:
+            dotted = dotted.rpartition(".")[0]
+        return bool(dotted)
 
     def python(self, dotted: str) -> str | None:
         """``ok``, or the graph-break id, of a call to a builtin or the standard library.

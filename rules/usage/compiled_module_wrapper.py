@@ -98,6 +98,8 @@ def witness():
         if not told and not (isinstance(fact, Instance) and fact.module):
             return
         saving = next(((use, at) for use, at in uses if use in _SAVING), None)
+        if saving is None and bound.isidentifier() and bound != text:
+            return  # the module itself is still there, under a name of its own
         message = f"`torch.compile({text})` wraps the module"
         if saving is None:
             message += f": `{text}.compile()` keeps its state_dict keys and type"

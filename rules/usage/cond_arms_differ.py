@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Rule, Sighting
+from ..base.hops import HOPS
 from .arms import operands, operator
-from .results import cast_in_one, difference
+from .results import difference, unlike_arms
 
 
 class CondArmsDiffer(Rule):
@@ -38,6 +39,7 @@ class CondArmsDiffer(Rule):
     name = "cond-arms-differ"
     summary = "torch.cond arms that return different dtypes, ranks or structures"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB4315", "GB0313", "GB0314", "GB0350")
     examples = (
         Example(
@@ -111,7 +113,7 @@ def f(x):
         left, right = (ctx.apply(node, ctx.fact(arm), values) for arm in given)
         what = difference(left, right)
         sure = what is not None and left.sure and right.sure
-        what = what or cast_in_one(given, left, right, ctx)
+        what = what or unlike_arms(given, left, right, ctx)
         if what is not None:
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
             yield Sighting(node, f"the arms of `cond` return {what}", certainty=certainty)

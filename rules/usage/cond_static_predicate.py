@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Const, Context, Example, Rule, Severity, Sighting, Static
+from ..base.hops import HOPS
 from .arms import operator
 
 
@@ -36,6 +37,7 @@ class CondStaticPredicate(Rule):
     name = "cond-static-predicate"
     summary = "torch.cond on a Python flag, where `if` does the same"
     nodes = (ast.Call,)
+    callees = HOPS
     breaks = ()
     severity = Severity.INFO
     examples = (

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
+from ..base.hops import HOPS
 from .arms import arms, operator
 from .results import shared
 from .writes import writes
@@ -39,6 +40,7 @@ class OperatorAlias(Rule):
     name = "operator-returns-operand"
     summary = "cond, scan or map function that returns its operand or a view of it"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0040",)
     examples = (
         Example(

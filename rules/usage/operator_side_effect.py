@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Origin, Rule, Sighting
+from ..base.hops import HOPS
 from .arms import Arm, arms, operator
 from .writes import Write, writes
 
@@ -39,6 +40,7 @@ class OperatorSideEffect(Rule):
     name = "operator-side-effect"
     summary = "cond, while_loop, scan or map function that writes outside itself"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0041", "GB0067", "GB4413")
     examples = (
         Example(

@@ -39,6 +39,7 @@ class ResetInLoop(Rule):
     name = "reset-in-loop"
     summary = "compiled code is dropped in every pass of a loop"
     nodes = (ast.Call,)
+    callees = tuple(sorted(_RESETS))
     breaks = ()
     severity = Severity.WARNING
     scope = "file"

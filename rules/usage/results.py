@@ -46,21 +46,53 @@ def difference(left: Fact, right: Fact) -> str | None:
     return None
 
 
-def cast_in_one(given: list[ast.expr], left: Fact, right: Fact, ctx: Context) -> str | None:
-    """Say how arms differ when one ends in a cast: the dtype must have been another before."""
-    if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
+def unlike_arms(given: list[ast.expr], left: Fact, right: Fact, ctx: Context) -> str | None:
+    """Say how the expressions of two arms tell that their results differ, where facts don't.
+
+    A cast that ends one arm only tells that the dtype was another before; a sum over everything
+    beside an elementwise result, that the rank was.
+    """
+    arms = [arm for arm in (arm_of(expr, ctx) for expr in given) if arm is not None]
+    if len(arms) < 2 or not (isinstance(left, Tensor) and isinstance(right, Tensor)):
         return None
-    arms = [arm_of(arm, ctx) for arm in given]
-    if len(arms) < 2 or arms[0] is None or arms[1] is None:
-        return None
-    casts = [{_cast(value) for value in arm.returned()} for arm in arms if arm is not None]
+    return _cast_in_one(arms, left, right) or _reduced_in_one(arms, left, right, ctx)
+
+
+def _cast_in_one(arms: list[Arm], left: Tensor, right: Tensor) -> str | None:
+    casts = [{_cast(value) for value in arm.returned()} for arm in arms]
     if len(casts[0]) != 1 or len(casts[1]) != 1 or casts[0] == casts[1]:
         return None
     (a,), (b,) = casts
-    if (a and b) or "float32" in (a, b):
-        return f"tensors of different dtype ({a} and {b})" if a and b else None
-    fact = right if a else left
-    return f"tensors of different dtype (one casts to {a or b})" if not fact.dtype else None
+    if a and b:
+        return f"tensors of different dtype ({a} and {b})"
+    other = right if a else left
+    may_be = ("", "float") if (a or b) in ("float16", "bfloat16", "float64") else ("",)
+    if (a or b) == "float32" or other.dtype not in may_be:
+        return None
+    return f"tensors of different dtype (one casts to {a or b})"
+
+
+def _reduced_in_one(arms: list[Arm], left: Tensor, right: Tensor, ctx: Context) -> str | None:
+    if {left.rank, right.rank} != {0, None}:
+        return None
+    other = arms[0] if left.rank is None else arms[1]
+    if all(_elementwise(other, value, ctx) for value in other.returned()):
+        return "a single number and a tensor of the operand's size"
+    return None
+
+
+def _elementwise(arm: Arm, node: ast.expr, ctx: Context) -> bool:
+    """Say whether an expression has the shape of an operand: arithmetic on it, pointwise calls."""
+    if isinstance(node, ast.Name):
+        return node.id in arm.params and node.id not in arm.assigned()
+    if isinstance(node, ast.UnaryOp):
+        return _elementwise(arm, node.operand, ctx)
+    if isinstance(node, ast.BinOp):
+        return _elementwise(arm, node.left, ctx) or _elementwise(arm, node.right, ctx)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        pointwise = "pointwise" in ctx.torch.tags(f"torch.Tensor.{node.func.attr}")
+        return pointwise and _elementwise(arm, node.func.value, ctx)
+    return False
 
 
 def _cast(value: ast.expr) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Sequence, Sighting, Tensor
+from ..base import Certainty, Const, Context, Example, Rule, Sequence, ShapeInt, Sighting, Tensor
+from ..base.hops import HOPS
 from .arms import operands, operator
 from .results import difference
 
@@ -37,6 +38,7 @@ class ScanStep(Rule):
     name = "scan-step"
     summary = "scan step that doesn't return a carry like `init` and an output"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0343",)
     examples = (
         Example(
@@ -92,6 +94,10 @@ def f(x: torch.Tensor):
         if operands(init, ctx) is not None or operands(rows, ctx) is not None:
             return  # nested carries and rows: their order inside isn't followed
         before = ctx.fact(init)
+        if isinstance(before, (Const, ShapeInt)):
+            text = f"`scan` starts with `{ast.unparse(init)}`, a Python value, not a tensor"
+            yield Sighting(node, text, graph_breaks=("GB0088",))
+            return
         after = ctx.apply(node, ctx.fact(given), [before, Tensor(sure=False)])
         if isinstance(after, Tensor):
             what = "one value; it must return a carry and an output"

@@ -41,6 +41,7 @@ class TorchScript(Rule):
     name = "torchscript"
     summary = "TorchScript script or trace, which torch.compile replaces"
     nodes = (ast.Call, ast.FunctionDef)
+    callees = tuple(_CALLS)
     breaks = ()
     severity = Severity.INFO
     scope = "file"

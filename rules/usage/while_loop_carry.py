@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Fact, Rule, Sequence, Sighting, Tensor
+from ..base.hops import HOPS
 from .arms import Arm, arm_of, operator, parts
 from .carries import carried
 from .results import difference, grown
@@ -41,6 +42,7 @@ class WhileLoopCarry(Rule):
     name = "while-loop-carry"
     summary = "while_loop body whose results don't fit the carried values"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0040",)
     examples = (
         Example(

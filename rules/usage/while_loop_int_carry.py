@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Const, Context, Example, Rule, Severity, ShapeInt, Sighting
+from ..base.hops import HOPS
 from .arms import operands, operator
 
 
@@ -35,6 +36,7 @@ class WhileLoopIntCarry(Rule):
     name = "while-loop-int-carry"
     summary = "int carried by while_loop, which fails in training"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB4315",)
     severity = Severity.WARNING
     examples = (

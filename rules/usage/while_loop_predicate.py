@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Const, Context, Example, Rule, Sighting, Tensor
+from ..base.hops import HOPS
 from .arms import operator
 from .carries import carried
 
@@ -36,6 +37,7 @@ class WhileLoopPredicate(Rule):
     name = "while-loop-predicate"
     summary = "while_loop condition that isn't one bool"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0308", "GB0339")
     examples = (
         Example(

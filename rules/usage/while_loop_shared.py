@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Severity, Sighting, Tensor
+from ..base.hops import HOPS
 from .arms import arms, body_nodes, operator
 
 
@@ -34,6 +35,7 @@ class WhileLoopShared(Rule):
     name = "while-loop-shared-input"
     summary = "tensor that is carried by while_loop twice, or also captured"
     nodes = (ast.Call,)
+    callees = HOPS
     breaks = ()
     severity = Severity.WARNING
     examples = (

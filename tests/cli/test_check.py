@@ -225,3 +225,10 @@ def test_keyboard_interrupt(run, write, monkeypatch, fake_engine):
     monkeypatch.setattr(fake_engine, "lint", interrupt)
     result = run()
     assert (result.code, result.out, result.err.strip()) == (130, "", "")
+
+
+def test_fix_says_that_it_is_not_there(run, write):
+    write("a.py", BAD)
+    result = run("--fix")
+    assert result.code == 2
+    assert result.err.startswith("error: --fix is not in this version")
