@@ -23,11 +23,9 @@ from ...rules.base.facts import (
     ModuleRef,
     Sequence,
     Static,
-    Tensor,
     Unknown,
     join,
     join_all,
-    options,
 )
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
@@ -35,13 +33,12 @@ from ..index.modules import absolute_import
 from . import annotations, classes, parameters, stores
 from .calls import CONSTANT_CALLS
 from .expressions import evaluate
-from .frame import Env, Frame
+from .frame import Env, Frame, widen
 from .statements import run_body
 
 MAX_DEPTH = 24
 MAX_SIGNATURES = 8
 MAX_STARS = 32
-MAX_FIELDS = 4
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -71,7 +68,7 @@ class Analyzer:
         self.guesses: dict[FunctionInfo, Env] = {}
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self._summaries: dict[object, Summary] = {}
-        self._signatures: dict[FunctionInfo, int] = {}
+        self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
@@ -307,16 +304,18 @@ class Analyzer:
             return known
         if depth > MAX_DEPTH:
             return None
-        seen = self._signatures.get(info, 0)
+        # What a decorator put around one function says nothing of the next one it wraps.
+        held = tuple(pair for pair in closure.items() if isinstance(pair[1], Function))
+        seen = self._signatures.get((info, held), 0)
         if seen >= MAX_SIGNATURES and not entry:
             params = {name: widen(fact) for name, fact in params.items()}
-            key = (info, tuple(params.items()), (), ())
+            key = (info, tuple(params.items()), held, ())
             known = self._summaries.get(key)
             if known is not None:
                 return known
             if seen >= 3 * MAX_SIGNATURES:
                 return None
-        self._signatures[info] = seen + 1
+        self._signatures[info, held] = seen + 1
         summary = self._summaries[key] = Summary(info)
         frame = Frame(self, info.module, info, dict(params), closure, depth, **entry)  # type: ignore[arg-type]
         returns = run_body(frame, info.node)
@@ -370,20 +369,6 @@ def _first_of(pair: tuple[str, Fact]) -> str:
     return pair[0]
 
 
-def widen(fact: Fact) -> Fact:
-    """Forget constants and lengths, so that many signatures become few."""
-    if isinstance(fact, Const) and fact.value is not None:
-        return Static(fact.kind)
-    if isinstance(fact, Sequence) and fact.items is not None:
-        if fact.kind == "tuple" and len(fact.items) <= MAX_FIELDS:  # a pair, not a collection
-            return Sequence("tuple", tuple(map(widen, fact.items)), origin=fact.origin)
-        return Sequence(fact.kind, None, widen(fact.element()), origin=fact.origin)
-    if isinstance(fact, Tensor):
-        return Tensor(None, fact.dtype, False, fact.ragged, origin=fact.origin, sure=fact.sure)
-    parts = options(fact)
-    return join_all(widen(option) for option in parts) if len(parts) > 1 else fact
-
-
 _EXTERN_VALUES: dict[str, Fact] = {
     "typing.TYPE_CHECKING": Const(False, "bool"),
     "math.pi": Static("float"),
@@ -400,4 +385,4 @@ _EXTERN_VALUES: dict[str, Fact] = {
     "sys.platform": Static("str"),
 }
 
-__all__ = ["CONSTANT_CALLS", "Analyzer", "Summary", "widen"]
+__all__ = ["CONSTANT_CALLS", "Analyzer", "Summary"]

@@ -154,6 +154,8 @@ def _number(kind: str) -> Model:
     def model(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         fact = first(given)
         found = data_of(fact)
+        if kind == "int" and isinstance(found, Tensor) and tensors.specialised(found):
+            return Static("int", origin=found.origin)
         if found is not None:
             return read_into(frame, node, found, kind)
         if kind != "complex" and isinstance(fact, Const) and isinstance(fact.value, (int, float)):

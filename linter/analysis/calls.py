@@ -67,7 +67,6 @@ OPAQUE = frozenset(
         "custom_op",
         "triton_op",
         "impl",
-        "script",
         "leaf_function",
         "substitute_in_graph",
     }
@@ -154,7 +153,11 @@ def _callee(frame: Frame, function: Fact) -> Callee:
         if isinstance(receiver, ClassRef):
             base = frame.analyzer.external_base(receiver.cls)
             return Callee(f"{base}.{function.name}" if base else "", receiver)
-        return Callee(method_name(receiver, function.name), receiver, sure=receiver.sure)
+        name = method_name(receiver, function.name)
+        if isinstance(receiver, Instance) and not isinstance(receiver.cls, str):
+            base = frame.analyzer.inherited(receiver.cls, function.name)
+            name = f"{base}.{function.name}" if base else name
+        return Callee(name, receiver, sure=receiver.sure)
     if isinstance(function, Instance):
         if isinstance(function.cls, str):
             return Callee(function.cls if function.module else function.cls + ".__call__", function)
@@ -253,6 +256,8 @@ def call_method_named(
 def _call_external_object(
     frame: Frame, node: ast.AST, this: Instance, args: list[Fact], kwargs: dict[str, Fact]
 ) -> Fact:
+    if this.cls == stdlib.NAMED_TUPLE:
+        return stdlib.new_named_tuple(this, args, kwargs)
     if not this.module:
         return UNKNOWN
     if this.cls.endswith(".Sequential"):

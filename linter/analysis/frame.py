@@ -8,12 +8,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...rules.base.context import Callee, RegionOptions
-from ...rules.base.facts import UNKNOWN, Fact, Origin, join
+from ...rules.base.facts import (
+    UNKNOWN,
+    Const,
+    Fact,
+    Origin,
+    Sequence,
+    Static,
+    Tensor,
+    join,
+    join_all,
+    options,
+)
 from ..index import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer, Summary
 
+MAX_FIELDS = 4
 Env = dict[str, Fact]
 
 
@@ -116,3 +128,17 @@ def assign_path(env: Env, path: str, fact: Fact) -> None:
 
 
 __all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of"]
+
+
+def widen(fact: Fact) -> Fact:
+    """Forget constants and lengths, so that many signatures become few."""
+    if isinstance(fact, Const) and fact.value is not None:
+        return Static(fact.kind)
+    if isinstance(fact, Sequence) and fact.items is not None:
+        if fact.kind == "tuple" and len(fact.items) <= MAX_FIELDS:  # a pair, not a collection
+            return Sequence("tuple", tuple(map(widen, fact.items)), origin=fact.origin)
+        return Sequence(fact.kind, None, widen(fact.element()), origin=fact.origin)
+    if isinstance(fact, Tensor):
+        return Tensor(None, fact.dtype, False, fact.ragged, origin=fact.origin, sure=fact.sure)
+    parts = options(fact)
+    return join_all(widen(option) for option in parts) if len(parts) > 1 else fact

@@ -59,6 +59,8 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         extra = calls.Arguments(given.args[1:] if last == "defaultdict" else given.args)
         made = make_dict(frame, node, extra)
         return made
+    if name == "collections.namedtuple":
+        return stdlib.named_tuple(given.args)
     if name == "collections.deque":
         return make_sequence("deque")(frame, node, given)
     if name.startswith("einops.") or name in _TENSOR_LIBRARY:

@@ -52,7 +52,7 @@ _CONFIG = {
 
 # Methods that, on a value of unknown type in code about tensors, tell that it is one.
 TENSOR_METHODS = frozenset(
-    "any all isnan isinf isfinite abs_ item tolist numpy cpu detach unsqueeze squeeze permute masked_fill "
+    "any all isnan isinf isfinite abs abs_ item tolist numpy cpu detach unsqueeze squeeze permute masked_fill "
     "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand_as "
     "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk "
     "scatter_ scatter_add scatter_add_ index_select index_add_ index_copy_ "

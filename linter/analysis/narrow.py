@@ -6,6 +6,7 @@ import ast
 
 from ...rules.base.facts import (
     NONE,
+    UNKNOWN,
     Array,
     ClassRef,
     Const,
@@ -84,6 +85,11 @@ def refine(frame: Frame, test: ast.expr, positive: bool) -> None:
         if isinstance(test.op, ast.And) is positive:
             for value in test.values:
                 refine(frame, value, positive)
+        else:  # `a and True` failed by `a`
+            open_ = [v for v in test.values if boolean(frame.facts.get(v, UNKNOWN)) is positive]
+            left = [v for v in test.values if boolean(frame.facts.get(v, UNKNOWN)) is None]
+            if len(left) == 1 and not open_:
+                refine(frame, left[0], positive)
     elif isinstance(test, ast.NamedExpr):
         refine(frame, test.target, positive)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...rules.base.facts import (
     UNKNOWN,
     ClassRef,
+    Const,
     Extern,
     Fact,
     FromTensor,
@@ -57,6 +58,9 @@ OBJECTS = frozenset(FACTORIES.values()) | {
 }
 
 
+NAMED_TUPLE = "collections.namedtuple"
+
+
 def made(frame: Frame, node: ast.Call, name: str) -> Fact | None:
     """Return the object that a factory function gives, None when `name` isn't one."""
     cls = FACTORIES.get(name)
@@ -90,6 +94,27 @@ def wrapped(name: str, args: list[Fact]) -> Fact | None:
     ):
         return Instance("torch.jit.ScriptModule")
     return None
+
+
+def named_tuple(args: list[Fact]) -> Fact:
+    """Return the class that `collections.namedtuple(name, fields)` makes, kept as an object."""
+    spec = args[1] if len(args) > 1 else UNKNOWN
+    names: list[object] = []
+    if isinstance(spec, Const) and isinstance(spec.value, str):
+        names = [*spec.value.replace(",", " ").split()]
+    elif isinstance(spec, Sequence) and spec.items is not None:
+        names = [getattr(item, "value", None) for item in spec.items]
+    if not names or not all(isinstance(name, str) for name in names):
+        return UNKNOWN
+    return Instance(NAMED_TUPLE, attrs=tuple((str(name), UNKNOWN) for name in names))
+
+
+def new_named_tuple(made: Instance, args: list[Fact], kwargs: dict[str, Fact]) -> Fact:
+    """Return what calling a class of `collections.namedtuple` gives."""
+    fields = [name for name, _ in made.attrs]
+    values = dict(zip(fields, args)) | kwargs
+    items = tuple(values.get(name, UNKNOWN) for name in fields)
+    return Sequence("named:" + ",".join(fields), items)
 
 
 def random_draw(frame: Frame, node: ast.Call, last: str, given: Arguments, method: bool) -> Fact:

@@ -85,6 +85,8 @@ def tensor_call(
     sure = primary.sure if receiver is not None and primary is not None else True
     method = name.startswith("torch.Tensor.")
     if last in READS and (method or last in ("equal", "allclose", "is_nonzero")):
+        if last == "item" and primary is not None and specialised(primary):
+            return Static("int", origin=at(frame, node, parent))
         if last == "item" and primary is not None:
             kind = {"int": "int", "float": "float", "bool": "bool"}.get(primary.dtype, "")
         elif last == "tolist":
@@ -105,6 +107,16 @@ def tensor_call(
     if last in ("where", "nonzero") and "|" in kind:
         kind = "tensors" if _one_argument_where(last, args, kwargs, method) else "tensor"
     return _result(frame, node, name, last, kind, inputs, values, args, kwargs, parent, sure)
+
+
+def specialised(tensor: Tensor) -> bool:
+    """Say whether reading the tensor gives a number that Dynamo guards on, as on an argument.
+
+    So it is with a 0-dim integer tensor that comes into the region (measured on the CPU): by
+    default the graph breaks at the read, but nothing breaks at what the number decides.
+    """
+    outside = tensor.role in ("input", "buffer")
+    return tensor.sure and outside and tensor.rank == 0 and tensor.dtype == "int"
 
 
 def _result(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-
 from typing import TypeVar
 
 from .facts import Array, Const, Fact, FromTensor, Tensor, options

@@ -130,7 +130,7 @@ def f(x):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each `with` item, or enter_context call, that can't be entered."""
         if isinstance(node, ast.Call):
-            if ctx.callee(node).name == _STACK and not _own(node, ctx):
+            if ctx.callee(node).name == _STACK and _foreign(node, ctx):
                 what = f"`{shown(node)}` enters a manager that Dynamo can't see through"
                 yield Sighting(node, what, graph_breaks=("GB0007",))
             return
@@ -145,7 +145,7 @@ def f(x):
                 yield Sighting(call, what, graph_breaks=(id_,))
 
 
-def _own(call: ast.Call, ctx: Context) -> bool:
-    """Say whether the manager is an object of a class in the project: Dynamo traces those."""
+def _foreign(call: ast.Call, ctx: Context) -> bool:
+    """Say whether the manager is an object of a library: those of project classes are traced."""
     manager = ctx.fact(call.args[0]) if call.args else UNKNOWN
-    return all(isinstance(o, Instance) and not isinstance(o.cls, str) for o in options(manager))
+    return any(isinstance(o, Instance) and isinstance(o.cls, str) for o in options(manager))

@@ -68,7 +68,7 @@ PARAMS = [torch.ones(2), torch.zeros(3)]
         }
         uses = [
             use
-            for use in ast.walk(node)
+            for use in ctx.inside(node)
             if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load) and use.id in names
         ]
         for use in sorted(uses, key=lambda use: (use.lineno, use.col_offset)):

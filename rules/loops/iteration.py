@@ -10,6 +10,7 @@ from ..base import (
     Context,
     Fact,
     FromTensor,
+    Instance,
     Sequence,
     ShapeInt,
     join_all,
@@ -73,6 +74,15 @@ def over_size(node: ast.expr, ctx: Context) -> Fact | None:
                 if isinstance(option, ShapeInt):
                     return option
     return None
+
+
+def fixed_length(fact: Fact) -> bool:
+    """Say whether the number of elements is part of the code, as of a list of layers."""
+    return all(
+        (isinstance(option, Instance) and option.module)
+        or (isinstance(option, Sequence) and option.items is not None)
+        for option in options(fact)
+    )
 
 
 def constant_count(node: ast.expr, ctx: Context) -> int:

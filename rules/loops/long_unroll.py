@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import (
-    Context,
-    Example,
-    Fact,
-    Instance,
-    Rule,
-    Sequence,
-    Severity,
-    Sighting,
-    options,
-)
+from ..base import Context, Example, Fact, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
 from .collecting import collected
-from .iteration import carried, computes, constant_count, over_size, sources, values_read
+from .iteration import (
+    carried,
+    computes,
+    constant_count,
+    fixed_length,
+    over_size,
+    sources,
+    values_read,
+)
 
 MANY = 64  # turns from which the size of the graph is felt in compile time
 
@@ -120,7 +118,7 @@ def f(x: torch.Tensor):
         iterables = list(sources(node.iter, ctx))
         if any(values_read(fact) is not None for _, fact in iterables):
             return
-        fixed = any(_fixed(fact) for _, fact in iterables)  # zip() ends with the shortest
+        fixed = any(fixed_length(fact) for _, fact in iterables)  # zip() ends with the shortest
         name = carried(node, ctx)
         advice = f"`{name}` goes from turn to turn: scan" if name else "vectorise"
         for source, fact in iterables:
@@ -134,15 +132,6 @@ def f(x: torch.Tensor):
                 text = f"`{shown(source)}` is unrolled, and compiled anew for each size: {advice}"
                 yield Sighting(source, text, size)
                 return
-
-
-def _fixed(fact: Fact) -> bool:
-    """Say whether the number of elements is part of the code, as of a list of layers."""
-    return all(
-        (isinstance(option, Instance) and option.module)
-        or (isinstance(option, Sequence) and option.items is not None)
-        for option in options(fact)
-    )
 
 
 def _size(source: ast.expr, fact: Fact, ctx: Context) -> Fact | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Rule, Sighting, Tensor
+from ..base.hops import HOPS
 from .arms import Arm, arms, operands, operator
 
 _OPERANDS = {"cond": (3, "operands"), "while_loop": (2, "carried_inputs")}
@@ -37,6 +38,7 @@ class OperatorCall(Rule):
     name = "operator-operands"
     summary = "cond or while_loop operands that don't fit its functions"
     nodes = (ast.Call,)
+    callees = HOPS
     graph_breaks = ("GB0311", "GB7312")
     examples = (
         Example(

@@ -287,6 +287,62 @@ PROGRAMS = {
                 reveal(x)
             reveal(y)  # Tensor[?,?] | Unknown
         """,
+    "optional_parts": """
+        import torch
+
+        def layer(x: torch.Tensor, more: bool):
+            out = (x, (2, 3))
+            if more:
+                out += (x.mean(),)
+            return out
+
+        @torch.compile
+        def f(x: torch.Tensor, more: bool):
+            out = layer(x, more)
+            reveal(out[0])  # Tensor[?,?]
+            reveal(out[1])  # tuple(2, 3)
+            return out
+        """,
+    "guessed_tensor": """
+        import torch
+
+        @torch.compile
+        def f(x, y: torch.Tensor):
+            if isinstance(x, list):
+                reveal(x)  # list[Unknown]
+            else:
+                reveal(x)  # ~Tensor[?,?]
+                return x.unsqueeze(0) + y
+        """,
+    "declared_rest": """
+        import torch
+
+        def pad(size: int):
+            reveal(size)  # ShapeInt[int]
+            return size
+
+        @torch.compile
+        def f(x: torch.Tensor, other, flag: bool):
+            return pad(x.shape[0] if flag else other.limit)
+        """,
+    "many_choices": """
+        import torch
+
+        def one(t): return t + 1
+        def two(t): return t + 2
+        def three(t): return t + 3
+        def four(t): return t + 4
+        def five(t): return t + 5
+        def six(t): return t + 6
+        def seven(t): return t + 7
+
+        TABLE = {"1": one, "2": two, "3": three, "4": four, "5": five, "6": six, "7": seven}
+
+        @torch.compile
+        def f(x: torch.Tensor, name: str):
+            reveal(TABLE[name])  # Unknown
+            return x
+        """,
 }
 
 
