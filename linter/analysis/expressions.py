@@ -87,7 +87,8 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
         return base.element()
     if isinstance(base, Instance):
         if isinstance(base.cls, str):
-            return construction.contained(frame.analyzer, base)
+            sliced = isinstance(key, Sequence) and key.kind == "slice"
+            return base if sliced else construction.contained(frame.analyzer, base)
         return calls.call_method_named(frame, node, base, "__getitem__", [key])
     if isinstance(base, (Const, Static)) and base.kind == "str":
         return Static("str")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # How far calls are followed while an attribute table is built.
 FOLLOWED = 2
+_ASSIGNMENTS = frozenset({ast.Assign, ast.AnnAssign, ast.AugAssign})
 _BUILDERS = ("__init__", "__post_init__", "build", "setup")
 
 
@@ -61,7 +62,7 @@ def other_stores(
             continue
         this = parameters.first_name(method)
         frame: Frame | None = None
-        for node in method.nodes:
+        for node in _assignments(method):
             for attr, value in _attribute_assignments(node, this):
                 if frame is None:
                     env = parameters.constructor_guess(analyzer, method, cls)
@@ -78,7 +79,7 @@ def constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
     if method is None:
         return table
     this = parameters.first_name(method)
-    for node in method.nodes:
+    for node in _assignments(method):
         for attr, value in _attribute_assignments(node, this):
             if not isinstance(value, ast.Call):
                 continue
@@ -88,6 +89,10 @@ def constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
             if isinstance(target, ast.Name) and target.id in owner.module.bindings:
                 table[attr] = value
     return table
+
+
+def _assignments(method: FunctionInfo) -> list[ast.AST]:
+    return [node for node in method.nodes if type(node) in _ASSIGNMENTS]
 
 
 def _attribute_assignments(node: ast.AST, this: str) -> Iterator[tuple[str, ast.expr | None]]:

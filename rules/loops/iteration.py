@@ -78,10 +78,9 @@ def over_size(node: ast.expr, ctx: Context) -> Fact | None:
 
 def fixed_length(fact: Fact) -> bool:
     """Say whether the number of elements is part of the code, as of a list of layers."""
-    return all(
-        (isinstance(option, Instance) and option.module)
-        or (isinstance(option, Sequence) and option.items is not None)
-        for option in options(fact)
+    kinds = options(fact)
+    return any(isinstance(option, Instance) and option.module for option in kinds) or all(
+        isinstance(option, Sequence) and option.items is not None for option in kinds
     )
 
 
