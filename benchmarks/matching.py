@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from compile_lint.linter.reconcile.statements import statement_lines
+
 MODE = "default"
 FRAME = re.compile(r"(?P<file>.+?):(?P<line>\d+) in ")
 
@@ -85,37 +87,7 @@ class Statements:
             tree = ast.parse("\n".join(self._lines(file)))
         except SyntaxError:
             return {}  # every line is then a statement of its own
-        spans: dict[int, tuple[int, int]] = {}
-        # ast.walk is breadth first, so inner statements overwrite outer ones.
-        for node in ast.walk(tree):
-            span = _header(node)
-            if span is not None:
-                spans.update(dict.fromkeys(range(span[0], span[1] + 1), span))
-        return spans
-
-
-def _header(node: ast.AST) -> tuple[int, int] | None:
-    """First and last line of a statement, cut before its body; None for other nodes."""
-    if isinstance(node, ast.match_case):
-        start, end = node.pattern.lineno, node.body[0].lineno - 1
-    elif isinstance(node, (ast.stmt, ast.excepthandler)):
-        start = node.lineno
-        end = node.end_lineno or start
-        decorators = getattr(node, "decorator_list", [])
-        start = min([start, *(d.lineno for d in decorators)])
-        inner = getattr(node, "body", None) or getattr(node, "cases", None)
-        if inner:
-            end = _first_line(inner[0]) - 1
-    else:
-        return None
-    return start, max(start, end)  # `if x: y` on one line: header and body share it
-
-
-def _first_line(node: ast.stmt | ast.match_case) -> int:
-    if isinstance(node, ast.match_case):
-        return node.pattern.lineno
-    lines = [d.lineno for d in getattr(node, "decorator_list", [])]
-    return min([*lines, node.lineno])
+        return statement_lines(tree)
 
 
 # --- reading ------------------------------------------------------------------------------------

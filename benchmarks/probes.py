@@ -88,12 +88,16 @@ def main() -> None:
         if args.list and judged.truth != judged.predicted:
             print(describe(judged))
     families = sorted({family for family, _, _ in counts})
-    print(f"{'family':16}{'mode':11}{'hit':>6}{'missed':>8}{'false':>7}{'quiet':>7}  recall precision")
+    counted = f"{'hit':>6}{'missed':>8}{'false':>7}{'quiet':>7}"
+    print(f"{'family':16}{'mode':11}{counted}  recall precision")
     for family in [*families, ""]:
         for mode in (m.value for m in Mode):
             row = {
-                kind: sum(n for (f, m, k), n in counts.items() if m == mode and k == kind
-                          and family in ("", f))
+                kind: sum(
+                    n
+                    for (f, m, k), n in counts.items()
+                    if m == mode and k == kind and family in ("", f)
+                )
                 for kind in ("hit", "missed", "false", "quiet")
             }
             recall = row["hit"] / max(1, row["hit"] + row["missed"])

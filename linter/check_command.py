@@ -41,14 +41,14 @@ def run(paths: tuple[str, ...], options: Options) -> int:
         found = _standard_input(options, finder, data)
     else:
         found = discover(paths or (".",), finder)
-    settings = _run_settings(found, finder)
+    settings = run_settings(found, finder)
     if options["show_settings"]:
         target = found.targets[0].settings if found.targets else settings
-        _emit(show_settings(target), options)
-        return _report_problems(found.diagnostics)
+        emit(show_settings(target), options)
+        return report_problems(found.diagnostics)
     if options["show_files"]:
-        _emit("".join(f"{target.shown}\n" for target in found.targets), options)
-        return _report_problems(found.diagnostics)
+        emit("".join(f"{target.shown}\n" for target in found.targets), options)
+        return report_problems(found.diagnostics)
     if not found.targets and not found.diagnostics and not data:
         click.echo("warning: no Python files found", err=True)
     try:
@@ -76,9 +76,9 @@ def _lint(found: Discovery, settings: Settings, options: Options, data: Mapping[
             ),
         )
     outcome = result.outcome
-    _report_problems(outcome.diagnostics)
+    report_problems(outcome.diagnostics)
     if options["show_regions"]:
-        _emit(show_regions(outcome), options)
+        emit(show_regions(outcome), options)
         return outcome.exit_code(exit_zero=True)
     if writing is not None:
         place = writing or settings.baseline or DEFAULT_FILE
@@ -96,7 +96,7 @@ def _lint(found: Discovery, settings: Settings, options: Options, data: Mapping[
             text += summary(outcome) + "\n"
     else:
         text = render(outcome, output_format, _color(options), not options["quiet"])
-    _emit(text, options)
+    emit(text, options)
     return outcome.exit_code(options["exit_zero"])
 
 
@@ -121,14 +121,15 @@ def _standard_input(options: Options, finder: SettingsFinder, data: dict[str, by
     return Discovery((target,), ())
 
 
-def _run_settings(found: Discovery, finder: SettingsFinder) -> Settings:
+def run_settings(found: Discovery, finder: SettingsFinder) -> Settings:
     """Return the settings of the run: of the working directory, else of the first file."""
     current = os.getcwd()
     settings = finder.for_folder(current, current)
     return found.targets[0].settings if found.targets and not settings.config else settings
 
 
-def _report_problems(problems: Sequence[Diagnostic]) -> int:
+def report_problems(problems: Sequence[Diagnostic]) -> int:
+    """Print what could not be linted, one line each; return the exit status."""
     for problem in problems:
         fail(problem.message, problem.path, problem.line)
     return 2 if problems else 0
@@ -140,7 +141,7 @@ def _color(options: Options) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
-def _emit(text: str, options: Options) -> None:
+def emit(text: str, options: Options) -> None:
     """Write to the output file, else to standard output. Raises ConfigError."""
     place = options["output_file"]
     if place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -52,55 +52,87 @@ def _multiple(name: str, text: str, metavar: str = "CODES") -> Any:
 
 
 _EPILOG = """Commands besides: `compile-lint rule CODE` explains a rule or graph-break id,
-`compile-lint rules` lists all rules. Exit status: 0 clean, 1 findings, 2 usage, configuration
-or unreadable input."""
+`compile-lint rules` lists all rules, `compile-lint reconcile LOG` compares with a run of yours.
+Exit status: 0 clean, 1 findings, 2 usage, configuration or unreadable input."""
+
+
+# What both commands that lint understand, in the order of their help.
+_CHOOSING = (
+    _multiple(
+        "--select", "Report only these rules: codes, prefixes or names, separated by commas."
+    ),
+    _multiple("--ignore", "Don't report these rules."),
+    _multiple("--extend-select", "Report these rules besides those selected."),
+    click.option(
+        "--per-file-ignores",
+        multiple=True,
+        metavar="GLOB:CODES",
+        help="Don't report these rules in files that match.",
+    ),
+    click.option(
+        "--severity",
+        type=click.Choice(["error", "warning", "info"]),
+        help="Report only this severity and worse.",
+    ),
+    click.option("--target-torch", metavar="VERSION", help="Version of torch to judge by."),
+    click.option(
+        "--entry",
+        type=click.Choice(ENTRIES),
+        help="What counts as compiled: explicit uses of torch.compile, also every "
+        "nn.Module.forward (auto, the default of check), or all code that handles tensors "
+        "(all, the default of reconcile).",
+    ),
+)
+_RUNNING = (
+    click.option("--output-file", "-o", metavar="FILE", help="Write the report to this file."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
+    click.option("--cache-dir", metavar="DIR", help="Folder of the cache."),
+    click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Worker processes."),
+)
+_FILES = (
+    _multiple(
+        "--exclude", "Leave out these files and folders instead of the defaults.", "PATTERNS"
+    ),
+    _multiple("--extend-exclude", "Leave out these besides.", "PATTERNS"),
+    click.option(
+        "--force-exclude/--no-force-exclude",
+        default=None,
+        help="Leave out excluded files also when they are named.",
+    ),
+    click.option(
+        "--respect-gitignore/--no-respect-gitignore",
+        default=None,
+        help="Leave out what .gitignore files name (default).",
+    ),
+)
+_CONFIGURATION = (
+    click.option("--config", metavar="FILE", help="Use this configuration file for everything."),
+    click.option("--isolated", is_flag=True, help="Use no configuration file."),
+)
+
+
+def _options(group: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Return a decorator that adds the options of a group in their order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(group):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @cli.command(context_settings=_CONTEXT, epilog=_EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...")
-@_multiple("--select", "Report only these rules: codes, prefixes or names, separated by commas.")
-@_multiple("--ignore", "Don't report these rules.")
-@_multiple("--extend-select", "Report these rules besides those selected.")
-@click.option(
-    "--per-file-ignores",
-    multiple=True,
-    metavar="GLOB:CODES",
-    help="Don't report these rules in files that match.",
-)
-@click.option(
-    "--severity",
-    type=click.Choice(["error", "warning", "info"]),
-    help="Report only this severity and worse.",
-)
-@click.option("--target-torch", metavar="VERSION", help="Version of torch to judge by.")
-@click.option(
-    "--entry",
-    type=click.Choice(ENTRIES),
-    help="What counts as compiled: explicit uses of torch.compile, also every nn.Module.forward "
-    "(auto, the default), or all code that handles tensors.",
-)
+@_options(_CHOOSING)
 @click.option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="Form of the report.")
-@click.option("--output-file", "-o", metavar="FILE", help="Write the report to this file.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
-@click.option("--cache-dir", metavar="DIR", help="Folder of the cache.")
-@click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Worker processes.")
+@_options(_RUNNING)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead.")
 @click.option("--show-files", is_flag=True, help="List the files that would be linted.")
 @click.option("--show-settings", is_flag=True, help="Show the settings of the first file.")
 @click.option("--show-regions", is_flag=True, help="List the compiled regions, and stop.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 though there are findings.")
-@_multiple("--exclude", "Leave out these files and folders instead of the defaults.", "PATTERNS")
-@_multiple("--extend-exclude", "Leave out these besides.", "PATTERNS")
-@click.option(
-    "--force-exclude/--no-force-exclude",
-    default=None,
-    help="Leave out excluded files also when they are named.",
-)
-@click.option(
-    "--respect-gitignore/--no-respect-gitignore",
-    default=None,
-    help="Leave out what .gitignore files name (default).",
-)
+@_options(_FILES)
 @click.option("--stdin-filename", metavar="PATH", help="Name of the file that `-` reads.")
 @click.option("--baseline", metavar="FILE", help="Report only what this baseline doesn't hold.")
 @click.option(
@@ -110,8 +142,7 @@ or unreadable input."""
     metavar="[FILE]",
     help="Take all present findings into the baseline.",
 )
-@click.option("--config", metavar="FILE", help="Use this configuration file for everything.")
-@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@_options(_CONFIGURATION)
 @click.option("--no-color", is_flag=True, help="No colours, as with NO_COLOR set.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--fix", is_flag=True, hidden=True)
@@ -121,6 +152,30 @@ def check(paths: tuple[str, ...], **options: Any) -> int:
     from . import check_command
 
     return check_command.run(paths, options)
+
+
+_RECONCILE_EPILOG = """Exit status: 0 every break was predicted, 1 some were missed, 2 usage,
+configuration or unreadable input."""
+
+
+@cli.command(context_settings=_CONTEXT, epilog=_RECONCILE_EPILOG)
+@click.argument("log")
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@_options(_CHOOSING)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@_options(_RUNNING)
+@_options(_FILES)
+@_options(_CONFIGURATION)
+@click.option("--quiet", "-q", is_flag=True, help="Leave out the line of sums.")
+def reconcile(log: str, paths: tuple[str, ...], **options: Any) -> int:
+    """Compare predictions with LOG: what a run wrote with TORCH_LOGS=graph_breaks, or a TORCH_TRACE
+    folder (- reads standard input).
+
+    Lints PATHS; default: the files that the log names, below the current folder.
+    """
+    from . import reconcile_command
+
+    return reconcile_command.run(log, paths, options)
 
 
 @cli.command(context_settings=_CONTEXT)

@@ -38,6 +38,7 @@ class Conclusion:
 
     payloads  by absolute path, see `workers.Analysed`
     data      contents of files that don't come from disk, by absolute path
+    comments  whether suppression comments hide findings
     """
 
     def __init__(
@@ -45,10 +46,12 @@ class Conclusion:
         targets: Sequence[Target],
         payloads: Mapping[str, dict[str, Any]],
         data: Mapping[str, bytes | str],
+        comments: bool = True,
     ) -> None:
         self._targets = {target.path: target for target in targets}
         self._payloads = payloads
         self._data = data
+        self._comments = comments
         self._current = os.getcwd()
         self._owner: dict[str, Target | None] = {}
         self._by_real: dict[str, Target] | None = None
@@ -96,7 +99,8 @@ class Conclusion:
         merged = self._merged()
         for path, target in self._targets.items():
             payload = self._payloads[path]
-            comments = [Suppression.decode(row) for row in payload["comments"]]
+            rows = payload["comments"] if self._comments else ()
+            comments = [Suppression.decode(row) for row in rows]
             findings = merged.get(path, [])
             if not findings and not comments:
                 continue

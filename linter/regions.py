@@ -32,9 +32,11 @@ from .analysis.calls import DISABLING, OPAQUE
 from .analysis.classes import decorator_names, find_method, is_module_class
 from .analysis.frame import Env, Frame
 from .analysis.statements import run_body
+from .analysis.stores import attributes
 from .index import ClassInfo, FunctionInfo, ModuleInfo
 from .model import AnalysisOptions
 
+NO_OPTIONS = RegionOptions()
 COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
 
@@ -89,7 +91,7 @@ def _entry(
     analyzer: Analyzer,
     function: FunctionInfo,
     reason: str,
-    given: RegionOptions = RegionOptions(),
+    given: RegionOptions = NO_OPTIONS,
     known: Env | None = None,
 ) -> Entry:
     params = dict(parameters.guess(analyzer, function))
@@ -121,8 +123,7 @@ def _explicit(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
                     continue
             else:
                 continue
-            for entry in _target_entries(analyzer, target, call):
-                yield entry
+            yield from _target_entries(analyzer, target, call)
 
 
 _COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|\bcompile\(|@compile\b")
@@ -224,8 +225,7 @@ def _configured(analyzer: Analyzer, module: ModuleInfo, points: tuple[str, ...])
         name, _, qualname = point.partition(":")
         if name != module.name or not qualname:
             continue
-        for entry in _named(analyzer, module, qualname, "named in the configuration", {}):
-            yield entry
+        yield from _named(analyzer, module, qualname, "named in the configuration", {})
 
 
 def _named(
@@ -275,7 +275,8 @@ def _example_params(function: FunctionInfo, calls: Fact, default: Env) -> Env:
             return {}
         if row.items is None:
             return dict.fromkeys(names, _passed(row.elem))
-        given = [*map(_passed, row.items), *(default.get(name, UNKNOWN) for name in names[len(row.items) :])]
+        left_out = names[len(row.items) :]
+        given = [*map(_passed, row.items), *(default.get(name, UNKNOWN) for name in left_out)]
         for name, fact in zip(names, given):
             known[name] = join(known[name], fact) if name in known else fact
     return known
@@ -332,7 +333,23 @@ def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
             return True
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    return any(isinstance(node, ast.Name) and node.id in ("torch", "F") for node in function.nodes)
+    if any(isinstance(node, ast.Name) and node.id in ("torch", "F") for node in function.nodes):
+        return True
+    return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
+
+
+def _reads_tensors(analyzer: Analyzer, function: FunctionInfo, cls: ClassInfo) -> bool:
+    """Say whether a method reads attributes of its object that are tensors, or hold some."""
+    this = parameters.first_name(function)
+    read = {
+        node.attr
+        for node in function.nodes
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == this
+    }
+    if not read:
+        return False
+    table = attributes(analyzer, cls)
+    return any(_tensorlike(o) for name in read if name in table for o in options(table[name]))
 
 
 def _tensorlike(fact: Fact) -> bool:

@@ -21,6 +21,7 @@ class Request:
     settings   those of the run itself (cache folder, baseline, jobs)
     data       contents of files that don't come from disk, by absolute path
     use_baseline  whether findings of the baseline are left out
+    use_comments  whether suppression comments hide findings
     excerpts   whether the outcome is to hold source lines
     regions    whether it is to hold the compiled regions
     factory    makes the engine; tests put their own here
@@ -31,6 +32,7 @@ class Request:
     data: Mapping[str, bytes | str] = field(default_factory=dict)
     use_cache: bool = True
     use_baseline: bool = True
+    use_comments: bool = True
     excerpts: bool = False
     regions: bool = False
     factory: EngineFactory = make_engine
@@ -40,7 +42,7 @@ class Request:
 def lint(targets: Sequence[Target], diagnostics: Sequence[Diagnostic], request: Request) -> Run:
     """Lint the files. Raises ConfigError (a bad baseline) and UnknownRule (a bad selection)."""
     payloads = _payloads(targets, request)
-    conclusion = Conclusion(targets, payloads, request.data)
+    conclusion = Conclusion(targets, payloads, request.data, request.use_comments)
     baseline = request.settings.baseline if request.use_baseline else ""
     return conclusion.run(diagnostics, baseline, request.excerpts)
 

@@ -89,7 +89,9 @@ def test_dynamo_blames_only_lines_that_are_found() -> None:
     if not torch_version().startswith(TRUTH_VERSION):
         pytest.skip(f"truth is torch {TRUTH_VERSION}; installed: {torch_version() or 'none'}")
     paths = [path for path in EXAMPLES if "TARGET = " in path.read_text(encoding="utf-8")]
-    snippets = [Snippet(path.read_text(encoding="utf-8"), name=str(path)) for path in paths]
+    snippets = [
+        Snippet(path.read_text(encoding="utf-8"), name=str(path), limit=120.0) for path in paths
+    ]
     missed = []
     for path, measured in zip(paths, measure(snippets)):
         assert not measured.crash, measured.crash

@@ -27,13 +27,14 @@ from ...rules.base.facts import (
     join,
     join_all,
 )
+from ...rules.base.finding import Mode
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
 from ..index.modules import absolute_import
 from . import annotations, classes, parameters, stores
 from .calls import CONSTANT_CALLS
 from .expressions import evaluate
-from .frame import Env, Frame, widen
+from .frame import Env, Frame, resumed, widen
 from .statements import run_body
 
 MAX_DEPTH = 24
@@ -51,6 +52,7 @@ class Summary:
     stores: dict[str, Fact] = field(default_factory=dict)
     children: list[Summary] = field(default_factory=list)
     sightings: tuple = ()
+    breaks: bool = False  # the graph ends in it, or in what it calls, in default mode
     done: bool = False
 
 
@@ -240,7 +242,7 @@ class Analyzer:
         self._apply_stores(frame, node, function, summary)
         if isinstance(summary.returns, Unknown):
             return self.declared_return(info)
-        return summary.returns
+        return resumed(summary.returns) if summary.breaks else summary.returns
 
     def wrapper(self, info: FunctionInfo) -> Function | None:
         """Return the project function that decorators of the project put around a function.
@@ -325,6 +327,9 @@ class Analyzer:
         summary.stores = frame.stores
         summary.children = frame.children
         summary.sightings = self.inspect(frame)
+        summary.breaks = any(child.breaks for child in summary.children) or any(
+            Mode.DEFAULT in finding.breaks for finding in summary.sightings
+        )
         summary.done = True
         return summary
 

@@ -22,12 +22,13 @@ from ...rules.base.facts import (
     const,
     join_all,
 )
-from ..index import ModuleInfo
+from ..index import Assigned, Imported, ModuleInfo
 from . import construction, stdlib
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
 
+_MAX_HOPS = 6  # imports that an alias is followed through
 _SCALARS = {
     "builtins.int": "int",
     "builtins.float": "float",
@@ -97,7 +98,28 @@ def annotation_fact(analyzer: Analyzer, module: ModuleInfo, node: ast.expr | Non
     if isinstance(node, ast.Subscript):
         return _subscript(analyzer, module, node)
     if isinstance(node, (ast.Name, ast.Attribute)):
-        return _named(analyzer, analyzer.static_value(module, node))
+        named = _named(analyzer, analyzer.static_value(module, node))
+        if isinstance(named, Unknown) and isinstance(node, ast.Name):
+            return _alias(analyzer, module, node.id)
+        return named
+    return UNKNOWN
+
+
+def _alias(analyzer: Analyzer, module: ModuleInfo, name: str) -> Fact:
+    """Return what a name for a longer annotation stands for: `Arrays = Union[Tensor, ndarray]`."""
+    for _ in range(_MAX_HOPS):
+        bound = module.bindings.get(name)
+        if isinstance(bound, Imported) and bound.name:
+            source = analyzer.project.find(bound.module, module)
+            if source is None:
+                return UNKNOWN
+            module, name = source, bound.name
+        elif isinstance(bound, Assigned) and len(bound.values) == 1:
+            value = bound.values[0]
+            longer = isinstance(value, (ast.Subscript, ast.BinOp)) and not bound.partial
+            return annotation_fact(analyzer, module, value) if longer else UNKNOWN
+        else:
+            return UNKNOWN
     return UNKNOWN
 
 

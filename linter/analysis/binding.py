@@ -16,6 +16,7 @@ from ...rules.base.facts import (
     Tensor,
     Unknown,
     join,
+    join_all,
     options,
 )
 from . import expressions
@@ -62,6 +63,8 @@ def _named(target: ast.Name, value: Fact) -> Fact:
 
 def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
     starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    if starred is None:
+        value = _unpackable(value, len(targets))
     items = _known_items(value, len(targets) if starred is None else 0)
     if items is not None and starred is None and len(items) == len(targets):
         for target, item in zip(targets, items):
@@ -84,6 +87,16 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
     )
     for target in targets:
         assign(frame, target, each)
+
+
+def _unpackable(value: Fact, length: int) -> Fact:
+    """Leave out what can't be unpacked into so many names: a wrong annotation, or another path."""
+    kept = [
+        option
+        for option in options(value)
+        if not isinstance(option, Sequence) or option.items is None or len(option.items) == length
+    ]
+    return join_all(kept) if len(kept) < len(options(value)) else value
 
 
 def _known_items(value: Fact, length: int) -> tuple[Fact, ...] | None:

@@ -128,7 +128,7 @@ def _mapping(
         if found is not None:
             return found
         if isinstance(key, Const):  # a key that isn't among the known ones
-            return default if mapping.exact else join(mapping.elem, default)
+            return default if mapping.exact else join(mapping.other(), default)
         return join(mapping.element(), default)
     if name == "items":
         pair = Sequence("tuple", (_keys(mapping), mapping.element()))

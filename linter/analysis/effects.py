@@ -207,9 +207,9 @@ def _shared(value: ast.expr, ctx: Context) -> Iterator[str]:
                 source = value.func.value
             if source is not None:
                 yield from _shared(source, ctx)
-        elif name in ("builtins.enumerate", "builtins.zip", "builtins.reversed", "builtins.list"):
-            for arg in value.args:
-                yield from _shared(arg, ctx)
-        elif not name:  # nothing is known of it: it may return any of its arguments
+        elif (
+            name in ("builtins.enumerate", "builtins.zip", "builtins.reversed", "builtins.list")
+            or not name
+        ):
             for arg in value.args:
                 yield from _shared(arg, ctx)

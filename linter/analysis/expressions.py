@@ -23,7 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import binding, calls, construction, members, tensors
+from . import binding, calls, construction, masks, members, tensors
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
@@ -65,6 +65,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
 def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
     base = evaluate(frame, node.value)
     key = evaluate(frame, node.slice)
+    if frame.function is not None and any(isinstance(o, Unknown) for o in options(key)):
+        if masks.indexes_as_mask(frame.function, node.slice):
+            origin = frame.origin(node.slice, f"`{frame.module.segment(node.slice)}` is a mask")
+            key = frame.record(node.slice, Tensor(dtype="bool", origin=origin, sure=False))
     choices = options(base)
     if len(choices) > 1:
         choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
@@ -94,7 +98,8 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
         return Static("str")
     if isinstance(base, Static) and not base.kind:
         return Static()
-    if isinstance(base, Unknown) and _looks_like_tensor_index(node.slice):
+    mask = frame.function is not None and masks.indexes_as_mask(frame.function, node.slice)
+    if isinstance(base, Unknown) and (mask or _looks_like_tensor_index(node.slice)):
         origin = frame.origin(node, f"`{frame.module.segment(node)}` is indexed as a tensor is")
         return Tensor(origin=origin, sure=False)
     return UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.context import Callee, RegionOptions
@@ -53,7 +53,7 @@ class Frame:
     closure: Env = field(default_factory=dict)
     depth: int = 0
     entry: bool = False
-    options: RegionOptions = RegionOptions()
+    options: RegionOptions = field(default_factory=RegionOptions)
     facts: dict[ast.AST, Fact] = field(default_factory=dict)
     callees: dict[ast.Call, Callee] = field(default_factory=dict)
     visited: set[ast.AST] = field(default_factory=set)
@@ -130,13 +130,24 @@ def assign_path(env: Env, path: str, fact: Fact) -> None:
 __all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of"]
 
 
+def resumed(fact: Fact) -> Fact:
+    """Return what a call gives after which Dynamo starts a new graph: tensors are inputs of it."""
+    if isinstance(fact, Tensor) and fact.role == "":
+        return replace(fact, role="resumed")
+    if isinstance(fact, Sequence):
+        items = None if fact.items is None else tuple(map(resumed, fact.items))
+        return replace(fact, items=items, elem=resumed(fact.elem))
+    parts = options(fact)
+    return join_all(map(resumed, parts)) if len(parts) > 1 else fact
+
+
 def widen(fact: Fact) -> Fact:
     """Forget constants and lengths, so that many signatures become few."""
     if isinstance(fact, Const) and fact.value is not None:
         return Static(fact.kind)
     if isinstance(fact, Sequence) and fact.items is not None:
-        if fact.kind == "tuple" and len(fact.items) <= MAX_FIELDS:  # a pair, not a collection
-            return Sequence("tuple", tuple(map(widen, fact.items)), origin=fact.origin)
+        if len(fact.items) <= MAX_FIELDS:  # a pair, not a collection
+            return Sequence(fact.kind, tuple(map(widen, fact.items)), origin=fact.origin)
         return Sequence(fact.kind, None, widen(fact.element()), origin=fact.origin)
     if isinstance(fact, Tensor):
         return Tensor(None, fact.dtype, False, fact.ragged, origin=fact.origin, sure=fact.sure)

@@ -52,11 +52,12 @@ _CONFIG = {
 
 # Methods that, on a value of unknown type in code about tensors, tell that it is one.
 TENSOR_METHODS = frozenset(
-    "any all isnan isinf isfinite abs abs_ item tolist numpy cpu detach unsqueeze squeeze permute masked_fill "
-    "masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu expand_as "
-    "view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk "
+    "any all isnan isinf isfinite abs abs_ item tolist numpy cpu detach unsqueeze squeeze "
+    "permute masked_fill masked_fill_ masked_select nonzero softmax log_softmax sigmoid relu "
+    "expand_as view_as contiguous clamp clamp_ clamp_min clamp_max cumsum argmax argmin topk "
     "scatter_ scatter_add scatter_add_ index_select index_add_ index_copy_ "
-    "bmm logsumexp repeat_interleave numel requires_grad_ retain_grad bfloat16 mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
+    "bmm logsumexp repeat_interleave numel requires_grad_ retain_grad bfloat16 "
+    "mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
     "logical_not isclose unbind tril triu new_zeros new_ones "
     "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt".split()
 )

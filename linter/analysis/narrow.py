@@ -6,7 +6,6 @@ import ast
 
 from ...rules.base.facts import (
     NONE,
-    UNKNOWN,
     Array,
     ClassRef,
     Const,
@@ -82,14 +81,14 @@ def refine(frame: Frame, test: ast.expr, positive: bool) -> None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         refine(frame, test.operand, not positive)
     elif isinstance(test, ast.BoolOp):
-        if isinstance(test.op, ast.And) is positive:
-            for value in test.values:
-                refine(frame, value, positive)
-        else:  # `a and True` failed by `a`
-            open_ = [v for v in test.values if boolean(frame.facts.get(v, UNKNOWN)) is positive]
-            left = [v for v in test.values if boolean(frame.facts.get(v, UNKNOWN)) is None]
-            if len(left) == 1 and not open_:
-                refine(frame, left[0], positive)
+        conjunction = isinstance(test.op, ast.And)
+        deciding = test.values
+        if conjunction is not positive:  # one operand decided: which, where others can't have
+            truths = [truth_of(frame.facts.get(value, Unknown())) for value in test.values]
+            undecided = [v for v, truth in zip(test.values, truths) if truth is not conjunction]
+            deciding = undecided if len(undecided) == 1 else []
+        for value in deciding:
+            refine(frame, value, positive)
     elif isinstance(test, ast.NamedExpr):
         refine(frame, test.target, positive)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:

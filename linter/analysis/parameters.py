@@ -208,12 +208,12 @@ def _with_default(default: Fact, fact: Fact) -> Fact:
             return join(fact, NONE)
         if isinstance(fact, Unknown):
             return Static(default.kind)
-        if default.kind == "bool" and isinstance(fact, Tensor):
+        if default.kind == "bool" and any(isinstance(o, Tensor) for o in options(fact)):
             return Static("bool")  # `flag: torch.Tensor = False` is a slip of the annotation
         return join(fact, Static(default.kind))
+    if isinstance(fact, (Unknown, Static)) and isinstance(default, (Extern, ClassRef, Function)):
+        return default  # `norm_layer: type = nn.LayerNorm`: another class would act alike
     if isinstance(fact, Unknown):
-        if isinstance(default, (Extern, ClassRef, Function)):
-            return default  # `norm_layer=nn.LayerNorm`: another class would act alike
         return (
             default if isinstance(default, (Sequence, Mapping)) and not default.items else UNKNOWN
         )

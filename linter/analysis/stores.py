@@ -99,9 +99,9 @@ def _attribute_assignments(node: ast.AST, this: str) -> Iterator[tuple[str, ast.
     """Yield (attribute, value) of `self.attr = value`; None for values of many shapes."""
     if isinstance(node, ast.Assign):
         pairs = [(target, node.value) for target in node.targets]
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        pairs = [(node.target, node.value)]
-    elif isinstance(node, ast.AugAssign):
+    elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(
+        node, ast.AugAssign
+    ):
         pairs = [(node.target, node.value)]
     else:
         return

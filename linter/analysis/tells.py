@@ -18,6 +18,7 @@ from ...rules.base.facts import (
     options,
 )
 from ..index import FunctionInfo
+from .masks import indexes_as_mask, is_mask
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -29,7 +30,8 @@ _NOT_TELLING = frozenset(
     "while_loop vmap func Generator Size from_numpy asarray full_like logspace randperm "
     "is_storage typename set_default_dtype get_default_dtype numel result_type "
     "broadcast_shapes checkpoint to_tensor seed normal scalar_tensor finfo iinfo "
-    "triu_indices tril_indices can_cast promote_types is_floating_point parametrize use_deterministic_algorithms".split()
+    "triu_indices tril_indices can_cast promote_types is_floating_point "
+    "parametrize use_deterministic_algorithms".split()
 )
 _SEQUENCES = frozenset(
     "cat stack concat concatenate hstack vstack dstack meshgrid block_diag "
@@ -110,7 +112,9 @@ def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.expr) -> Fact | None
     if isinstance(node, ast.Call):
         return _call_tell(analyzer, info, node)
     if isinstance(node, ast.Subscript):
-        return _tensor(info, node) if _tensor_index(node.slice) else None
+        key = node.slice
+        told = _tensor_index(key) or is_mask(key) or indexes_as_mask(info, key)
+        return _tensor(info, node) if told else None
     return _tensor(info, node)
 
 

@@ -212,7 +212,7 @@ def _tensor(
         ragged = any(_data_int(value) for value in values)
         rank = 1 if stem in _LINES else None
     elif stem == "where":
-        ragged = ragged or len([v for v in (*args, *kwargs.values())]) == 1
+        ragged = ragged or len(args) + len(kwargs) == 1
     elif stem in _SCALARS and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
         rank, single = 0, True
     elif stem in _SCALARS and args:
@@ -225,7 +225,9 @@ def _tensor(
     known = stem in _SCALARS and _known_number(args)
     if not inputs and values and "pointwise" in frame.analyzer.torch.tags(name):
         # `torch.div(size, 2)`: Dynamo knows the value of what plain numbers give
-        known = all(isinstance(v, (Const, Static, ShapeInt)) for v in values)
+        known = isinstance(values[0], (Const, Static, ShapeInt)) and all(
+            isinstance(v, (Const, Static, ShapeInt, Unknown)) for v in values
+        )
         rank, single = (0, True) if known else (rank, single)
     role = "constant" if known else ""
     return Tensor(rank, dtype, single, ragged, role, origin=at(frame, node, parent), sure=sure)

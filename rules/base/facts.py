@@ -83,7 +83,8 @@ class Tensor(Fact):
     single  True when it surely holds exactly one element
     ragged  True when some size depends on data (nonzero, masks, unique, …)
     role    "" computed, "input" of the region, "param", "buffer", "constant" (made of one known
-            Python number)
+            Python number), "resumed" (returned by a call that broke the graph: from there on it is
+            an input)
     """
 
     rank: int | None = None
@@ -171,7 +172,12 @@ class Mapping(Fact):
             return join_all(known)
         joined = join_all([*known, self.elem])
         kinds = {type(o) for o in options(joined) if not (isinstance(o, Const) and not o.value)}
-        return UNKNOWN if Tensor in kinds and kinds - {Tensor, Unknown} else joined
+        return UNKNOWN if Tensor in kinds and kinds - {Tensor} else joined
+
+    def other(self) -> Fact:
+        """Return the fact of a key that isn't among `items`: nothing is known if one isn't."""
+        unknown = any(isinstance(option, Unknown) for option in options(self.elem))
+        return UNKNOWN if unknown else self.elem
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,9 @@ def is_io(name: str) -> bool:
     return (
         name == "builtins.open"
         or (top(name) in _MODULES and not is_process(name))
-        or name in _TORCH or name in _NUMPY or name.startswith("torch.hub.")
+        or name in _TORCH
+        or name in _NUMPY
+        or name.startswith("torch.hub.")
     )
 
 
@@ -105,8 +107,13 @@ class FileIo(Rule):
     name = "file-io"
     summary = "files and the network end the graph"
     nodes = (ast.Call,)
-    callees = ("builtins.open", "torch.hub.", *_PACKAGES, *_NAMES,
-               *sorted(_MODULES | _TORCH | _NUMPY))
+    callees = (
+        "builtins.open",
+        "torch.hub.",
+        *_PACKAGES,
+        *_NAMES,
+        *sorted(_MODULES | _TORCH | _NUMPY),
+    )
     graph_breaks = ("GB0007", "GB0059", "GB0156", "GB0142", "GB0294", "GB0008")
     examples = (
         Example(

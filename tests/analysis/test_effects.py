@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable
+from typing import ClassVar
 
 from compile_lint.linter.analysis.effects import Aliases, Effects, effects
 from compile_lint.linter.engine import Linter
@@ -18,7 +19,7 @@ def in_function(body: str, ask: Callable[[ast.FunctionDef, Context], object]) ->
     class Probe(Rule):
         code, name, summary = "CL999", "probe", ""
         nodes = (ast.FunctionDef,)
-        answers: list[object] = []
+        answers: ClassVar[list[object]] = []
 
         def check(self, node: ast.AST, ctx: Context) -> tuple[()]:
             assert isinstance(node, ast.FunctionDef)

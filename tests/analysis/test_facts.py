@@ -92,7 +92,10 @@ PROGRAMS = {
         from typing import Optional
 
         @torch.compile
-        def f(x: Tensor, n: int, mask: Optional[Tensor] = None, flag=False, pair: tuple[Tensor, int] = None):
+        def f(
+            x: Tensor, n: int, mask: Optional[Tensor] = None, flag=False,
+            pair: tuple[Tensor, int] = None,
+        ):
             reveal(x)  # Tensor[?,?]
             reveal(n)  # Static[int]
             reveal(mask)  # None | Tensor[?,?]
@@ -287,6 +290,19 @@ PROGRAMS = {
                 reveal(x)
             reveal(y)  # Tensor[?,?] | Unknown
         """,
+    "deciding_operand": """
+        import torch
+
+        @torch.compile
+        def f(x: torch.Tensor, mask: torch.Tensor | None):
+            if torch.compiler.is_exporting() or (
+                mask is not None and torch.compiler.is_compiling()
+            ):
+                reveal(mask)  # Tensor[?,?]
+                return x
+            reveal(mask)  # None
+            return x + 1
+        """,
     "optional_parts": """
         import torch
 
@@ -350,5 +366,3 @@ PROGRAMS = {
 def test_facts(name: str) -> None:
     source = PROGRAMS[name]
     assert revealed(source) == expected(source)
-
-
