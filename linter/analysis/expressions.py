@@ -68,7 +68,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
     if frame.function is not None and any(isinstance(o, Unknown) for o in options(key)):
         if masks.indexes_as_mask(frame.function, node.slice):
             origin = frame.origin(node.slice, f"`{frame.module.segment(node.slice)}` is a mask")
-            key = frame.record(node.slice, Tensor(dtype="bool", origin=origin, sure=False))
+            key = frame.facts[node.slice] = Tensor(dtype="bool", origin=origin, sure=False)
     choices = options(base)
     if len(choices) > 1:
         choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
