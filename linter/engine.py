@@ -26,7 +26,7 @@ IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
 
 
 class Linter:
-    """Analyses files one by one; what it learns about shared modules is kept between files."""
+    """Analyses files one by one; what the source of shared modules says is kept between files."""
 
     def __init__(self, options: AnalysisOptions, rules: tuple[Rule, ...] | None = None) -> None:
         self.options = options
@@ -52,6 +52,7 @@ class Linter:
         if self.project.size > KEPT_SOURCE:
             self._forget()
             gc.collect()
+        self.analyzer.begin()
         module = self.project.open(source)
         findings: list[Finding] = []
         regions: list[RegionReport] = []

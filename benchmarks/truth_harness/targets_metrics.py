@@ -206,7 +206,7 @@ FUNCTIONS: list[tuple[str, str, Callable[[], tuple], dict]] = [
         "clustering",
         "adjusted_mutual_info_score adjusted_rand_score completeness_score fowlkes_mallows_index "
         "homogeneity_score mutual_info_score normalized_mutual_info_score rand_score "
-        "v_measure_score cluster_accuracy",
+        "v_measure_score",
         _clusters,
         {},
     ),

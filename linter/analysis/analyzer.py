@@ -78,6 +78,16 @@ class Analyzer:
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
 
+    def begin(self) -> None:
+        """Forget function summaries: a file's result must not depend on the files before it.
+
+        Summaries hold the stories of values (where they come from), which are those of the first
+        caller, and how many argument facts were told apart. What is known of modules, classes and
+        parameters depends on nothing but the source, and stays.
+        """
+        self._summaries.clear()
+        self._signatures.clear()
+
     # -- names ------------------------------------------------------------------------------
 
     def module_value(self, module: ModuleInfo, name: str) -> Fact:

@@ -110,7 +110,18 @@ def bind(
 
 
 def _declared_rest(fact: Union, declared: Fact) -> Fact:
-    """Of a value known in part, the rest is what the annotation says."""
+    """Of a value known in part, the rest is what the annotation says.
+
+    Of several things that it may be, a tensor that the annotation has no room for is a path that
+    the code doesn't take: `cache: dict | None`.
+    """
+    stated = {_family(option) for option in options(declared)}
+    if stated <= {"Mapping", "Sequence", "None"} and stated - {"None"}:
+        fitting = [option for option in fact.options if not isinstance(option, Tensor)]
+        fitting = [option for option in fitting if _family(option) != "None"] and fitting
+        if fitting and len(fitting) < len(fact.options):
+            rest = join_all(fitting)
+            return _declared_rest(rest, declared) if isinstance(rest, Union) else rest
     kept = [option for option in fact.options if not isinstance(option, Unknown)]
     if len(kept) == len(fact.options) or isinstance(declared, Unknown):
         return fact

@@ -272,12 +272,14 @@ def union(*facts: Fact) -> Fact:
 def join_all(facts: Any) -> Fact:
     """Join any number of facts; Unknown when there are none, or too many kinds of them."""
     result: Fact | None = None
-    kinds: set[object] = set()
     for fact in facts:
-        result = fact if result is None else join(result, fact)
-        kinds.update(_slot(option) for option in options(fact))
-        if len(kinds) > MAX_OPTIONS:
-            return Unknown(origin=result.origin)
+        if result is None:
+            result = fact
+            continue
+        joined = join(result, fact)
+        if type(joined) is Unknown and Unknown not in (type(result), type(fact)):
+            return joined  # too many kinds: one more must not make it known again
+        result = joined
     return UNKNOWN if result is None else result
 
 
