@@ -188,7 +188,7 @@ def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
     `self.training and x.any()`: which of the two decides depends on configuration. Tests for None
     don't count, nor those of tensor data, which break by themselves.
     """
-    child = node
+    child: ast.AST = node
     for parent in ctx.ancestors(node):
         if isinstance(parent, ast.stmt):
             break
@@ -196,7 +196,8 @@ def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
             if _configured(parent.test, ctx):
                 return True
         elif isinstance(parent, ast.BoolOp):
-            before = parent.values[: parent.values.index(child)] if child in parent.values else []
+            places = [i for i, value in enumerate(parent.values) if value is child]
+            before = parent.values[: places[0]] if places else []
             if any(_configured(value, ctx) for value in before):
                 return True
         child = parent

@@ -170,8 +170,16 @@ def compile_options(keywords: list[ast.keyword]) -> RegionOptions:
     }
     if values.get("disable") is True:
         return RegionOptions(backend="disabled")
-    kept = {n: values.get(n) for n in ("fullgraph", "dynamic", "mode", "backend")}
-    return RegionOptions(**kept)
+
+    def flag(name: str) -> bool | None:
+        value = values.get(name)
+        return value if isinstance(value, bool) else None
+
+    def text(name: str) -> str | None:
+        value = values.get(name)
+        return value if isinstance(value, str) else None
+
+    return RegionOptions(flag("fullgraph"), flag("dynamic"), text("mode"), text("backend"))
 
 
 def _target_entries(analyzer: Analyzer, target: Fact, call: ast.Call) -> Iterator[Entry]:

@@ -118,8 +118,8 @@ def _declared_rest(fact: Union, declared: Fact) -> Fact:
     stated = {_family(option) for option in options(declared)}
     if stated <= {"Mapping", "Sequence", "None"} and stated - {"None"}:
         fitting = [option for option in fact.options if not isinstance(option, Tensor)]
-        fitting = [option for option in fitting if _family(option) != "None"] and fitting
-        if fitting and len(fitting) < len(fact.options):
+        told = any(_family(option) != "None" for option in fitting)
+        if told and len(fitting) < len(fact.options):
             rest = join_all(fitting)
             return _declared_rest(rest, declared) if isinstance(rest, Union) else rest
     kept = [option for option in fact.options if not isinstance(option, Unknown)]
@@ -173,7 +173,7 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     if spec.kwarg is not None:
         declared = analyzer.annotation(info.module, spec.kwarg.annotation)
         result[spec.kwarg.arg] = Mapping("dict", (), Static("str"), declared)
-    if _has_self(info):
+    if _has_self(info) and info.cls is not None:
         this = first_name(info)
         if this and not isinstance(info.node, ast.Lambda):
             names = {getattr(d, "id", "") for d in info.decorators}

@@ -342,7 +342,7 @@ _HANDLERS: dict[type[ast.stmt], Callable] = {
     ast.Nonlocal: _scope,
 }
 if hasattr(ast, "TryStar"):
-    _HANDLERS[ast.TryStar] = _try
+    _HANDLERS[ast.TryStar] = _try  # type: ignore[attr-defined]  # since 3.11
 
 
 def run_body(frame: Frame, node: ast.AST) -> Fact:

@@ -7,6 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 Lines = tuple[int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# A body that may not have ended when what follows it runs.
+_REPEATED_OR_GUARDED = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.Try,
+    getattr(ast, "TryStar", ast.Try),  # since Python 3.11
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 
 
@@ -62,11 +70,13 @@ def after(tree: ast.AST, line: int, resumed: bool) -> Iterator[Lines]:
             if isinstance(node, _FUNCTIONS[:2]) and line in (_first_line(node), node.lineno):
                 yield from _until_left(node.body)
         return
-    for block, index in reversed(_path(tree, line)):
-        statement = block[index]
-        yield from _until_left(block[index + 1 :] if not _leaves(statement) else ())
-        rest = (statement, *block[index + 1 :])
-        if any(map(_leaves, rest)) or isinstance(statement, (ast.For, ast.While, ast.Try)):
+    path = _path(tree, line)
+    for depth, (block, index) in enumerate(reversed(path)):
+        statement, rest = block[index], block[index + 1 :]
+        if _leaves(statement) or (depth and isinstance(statement, _REPEATED_OR_GUARDED)):
+            return
+        yield from _until_left(rest)
+        if any(map(_leaves, rest)):
             return
 
 

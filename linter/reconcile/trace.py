@@ -37,10 +37,13 @@ def is_trace(line: str) -> bool:
 
 
 def parse_trace(lines: Iterable[str]) -> RunLog:
-    """Return what one trace file says; entries that are cut short are left out."""
+    """Return what one trace file says; entries that are cut short or strange are left out."""
     found = _Collected()
     for entry, payload in _entries(lines):
-        _take(entry, payload, found)
+        try:
+            _take(entry, payload, found)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue  # an entry of a shape that other versions of torch may give it
     broken = {key for key, _ in found.breaks}
     return RunLog(
         merged(_with_depth(item, found.roots.get(key)) for key, item in found.breaks),

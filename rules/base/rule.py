@@ -105,7 +105,7 @@ def all_rules() -> tuple[Rule, ...]:
 
     Raises ValueError when two rules share a code or a name.
     """
-    root = importlib.import_module(__package__.rpartition(".")[0])
+    root = importlib.import_module(__name__.rpartition(".")[0].rpartition(".")[0])
     found: dict[str, Rule] = {}
     names: set[str] = set()
     for cls in _rule_classes(root):

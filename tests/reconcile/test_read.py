@@ -154,6 +154,18 @@ def test_traces_that_are_cut_short_or_broken() -> None:
         assert len(part.breaks) <= len(whole.breaks)
 
 
+def test_entries_of_another_shape_are_left_out() -> None:
+    head = "V1129 23:12:16.759000 1 torch/_dynamo/utils.py:1] "
+    shapes = (
+        '{"str": [1]}',
+        '{"artifact": null}',
+        '{"artifact": {"name": "torch_version"}}',
+        '{"dynamo_start": {"stack": [{}]}}',
+        '{"compilation_metrics": []}',
+    )
+    assert parse_trace(head + shape for shape in shapes) == RunLog()
+
+
 def test_powershell_writes_utf_16() -> None:
     data = (LOGS / "graph_breaks.log").read_text(encoding="utf-8").encode("utf-16")
     assert parse_bytes(data) == read("graph_breaks.log")

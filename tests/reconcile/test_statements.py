@@ -64,6 +64,8 @@ def test_after() -> None:
     assert lines(after(TREE, 3, resumed=True)) == [4, 9, 10, 11]
     assert lines(after(TREE, 5, resumed=True)) == [6, 9, 10, 11]
     assert lines(after(TREE, 12, resumed=True)) == [13]  # what follows in a loop is not certain
+    assert lines(after(TREE, 17, resumed=True)) == [18]  # nor what follows in a `try`
+    assert lines(after(TREE, 20, resumed=True)) == []
     assert lines(after(TREE, 21, resumed=True)) == [27]
 
 
