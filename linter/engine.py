@@ -20,8 +20,8 @@ from .index import ModuleInfo, Project
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames
 
-# Syntax trees kept between files, in characters of source; about 2 GB of memory at most.
-KEPT_SOURCE = 40_000_000
+# Syntax trees kept between files, in characters of source: about 1 GB of memory a process.
+KEPT_SOURCE = 10_000_000
 IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
 
 

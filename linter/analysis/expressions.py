@@ -277,12 +277,8 @@ def _comprehension(
 ) -> Fact:
     outer = frame.env
     frame.env = dict(outer or {})
-    turns = 0  # how many there are, where the code says it
     for generator in node.generators:
         iterable = evaluate(frame, generator.iter)
-        alone = len(node.generators) == 1 and not generator.ifs
-        if alone and isinstance(iterable, Sequence) and len(iterable.items or ()) <= 16:
-            turns = len(iterable.items or ())
         binding.assign(frame, generator.target, element_of(frame, iterable, generator.iter))
         for condition in generator.ifs:
             evaluate(frame, condition)
@@ -292,9 +288,7 @@ def _comprehension(
         result: Fact = Mapping("dict", (), key, evaluate(frame, node.value))
     else:
         kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
-        each = evaluate(frame, node.elt)
-        known = turns and kind == "list"
-        result = Sequence(kind, (each,) * turns) if known else Sequence(kind, None, each)
+        result = Sequence(kind, None, evaluate(frame, node.elt))
     frame.env = outer
     return result
 

@@ -341,6 +341,74 @@ PROGRAMS = {
         def f(x: torch.Tensor, other, flag: bool):
             return pad(x.shape[0] if flag else other.limit)
         """,
+    "named_tuple": """
+        import collections
+        import torch
+
+        State = collections.namedtuple("State", "value, step")
+
+        @torch.compile
+        def f(x: torch.Tensor):
+            state = State(x * 2, 3)
+            reveal(state.value)  # Tensor[?,?]
+            reveal(state.step)  # 3
+            return x
+        """,
+    "mask_by_making": """
+        import torch
+
+        @torch.compile
+        def f(values, other, limit: float):
+            keep = other > limit
+            reveal(values[keep])  # ~Tensor[?,?]!
+            return values
+        """,
+    "alias_of_annotation": """
+        from typing import Union
+        import numpy as np
+        import torch
+
+        Data = Union[torch.Tensor, np.ndarray]
+
+        @torch.compile
+        def f(x: Data):
+            reveal(x)  # Array | Tensor[?,?]
+            return x
+        """,
+    "annotation_rules_out": """
+        import torch
+
+        def helper(cache: dict | None):
+            reveal(cache)  # None | {, …}
+            return cache
+
+        @torch.compile
+        def f(x: torch.Tensor, flag: bool, cache: dict | None = None):
+            return helper(x if flag else cache)
+        """,
+    "guess_refuted": """
+        import torch
+
+        @torch.compile
+        def f(n):
+            if isinstance(n, torch.Tensor):
+                return n.unsqueeze(0)
+            reveal(n)  # Unknown
+            return n
+        """,
+    "own_is_compiling": """
+        import torch
+
+        asks = getattr(torch.compiler, "is_compiling", None)
+
+        def compiling():
+            return bool(asks()) if asks is not None else False
+
+        @torch.compile
+        def f(x: torch.Tensor):
+            reveal(compiling() | bool(x.shape[0]))  # True
+            return x
+        """,
     "many_choices": """
         import torch
 
