@@ -32,14 +32,15 @@ from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
 from ..index.modules import absolute_import
 from . import annotations, classes, parameters, stores
-from .calls import CONSTANT_CALLS
+from .constants import EXTERN_VALUES
 from .expressions import evaluate
 from .frame import Env, Frame, resumed, widen
 from .statements import run_body
 
 MAX_DEPTH = 24
-MAX_SIGNATURES = 8
+MAX_SIGNATURES = 6
 MAX_STARS = 32
+DECORATOR_DEPTH = 3
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -158,7 +159,7 @@ class Analyzer:
             name = self.torch.canonical(name)
         elif name == "np":
             name = "numpy"
-        return _EXTERN_VALUES.get(name) or Extern(name)
+        return EXTERN_VALUES.get(name) or Extern(name)
 
     def imported(
         self, module: ModuleInfo, stmt: ast.Import | ast.ImportFrom
@@ -266,7 +267,8 @@ class Analyzer:
             return self._wrappers[info]
         self._wrappers[info] = None  # a decorator that uses what it decorates ends here
         fact: Fact = Function(info, raw=True)
-        frame = Frame(self, info.module, None, {})
+        # Decorators run at import, not in the region: only what they return matters here.
+        frame = Frame(self, info.module, None, {}, depth=MAX_DEPTH - DECORATOR_DEPTH)
         for deco in reversed(info.decorators):
             applied = evaluate(frame, deco)
             if isinstance(applied, Function):
@@ -384,20 +386,4 @@ def _first_of(pair: tuple[str, Fact]) -> str:
     return pair[0]
 
 
-_EXTERN_VALUES: dict[str, Fact] = {
-    "typing.TYPE_CHECKING": Const(False, "bool"),
-    "math.pi": Static("float"),
-    "math.inf": Static("float"),
-    "math.e": Static("float"),
-    "math.nan": Static("float"),
-    "numpy.pi": Static("float"),
-    "numpy.inf": Static("float"),
-    "numpy.newaxis": Const(None, "NoneType"),
-    "torch.pi": Static("float"),
-    "torch.inf": Static("float"),
-    "torch.__version__": Static("str"),
-    "sys.version_info": Static("tuple"),
-    "sys.platform": Static("str"),
-}
-
-__all__ = ["CONSTANT_CALLS", "Analyzer", "Summary"]
+__all__ = ["Analyzer", "Summary"]

@@ -39,25 +39,9 @@ from . import (
     tensors,
 )
 from .classes import decorator_names, find_method
+from .constants import CONSTANT_CALLS
 from .frame import Frame
 
-# What Dynamo answers when traced code asks what is tracing it.
-CONSTANT_CALLS: dict[str, object] = {
-    "torch.jit.is_scripting": False,
-    "torch.jit.is_tracing": False,
-    "torch._C._get_tracing_state": None,
-    "torch.compiler.is_compiling": True,
-    "torch.compiler.is_dynamo_compiling": True,
-    "torch.compiler.is_exporting": False,
-    "torch._dynamo.is_compiling": True,
-    "torch._dynamo.external_utils.is_compiling": True,
-    "torch._utils.is_compiling": True,
-    "torch.onnx.is_in_onnx_export": False,
-    "torch.overrides.has_torch_function": False,
-    "torch.overrides.has_torch_function_unary": False,
-    "torch.overrides.has_torch_function_variadic": False,
-    "torch.fx._symbolic_trace.is_fx_tracing": False,
-}
 # Decorators that end a region: the body runs uncaptured, or as one opaque operator.
 DISABLING = frozenset({"disable", "_disable_dynamo", "dont_compile"})
 OPAQUE = frozenset(

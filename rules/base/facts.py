@@ -10,30 +10,10 @@ Rules never fire on `Unknown`: it means that the analysis does not know, not tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A step in the story of a value: where it was made, and from what.
-
-    `line` and `column` are 1-based; `parent` is the step before, nearest first.
-    """
-
-    path: str
-    line: int
-    column: int
-    message: str
-    parent: Origin | None = None
-
-    def chain(self, limit: int = 6) -> Iterator[Origin]:
-        """Yield this step and those before it, at most `limit`."""
-        step: Origin | None = self
-        while step is not None and limit:
-            yield step
-            step, limit = step.parent, limit - 1
+from .origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +242,6 @@ def const(value: Any, origin: Origin | None = None) -> Const:
 def options(fact: Fact) -> tuple[Fact, ...]:
     """Return the alternatives of a fact: those of a Union, else the fact alone."""
     return fact.options if isinstance(fact, Union) else (fact,)
-
-
-def union(*facts: Fact) -> Fact:
-    """Join facts, keeping different classes apart."""
-    return join_all(facts)
 
 
 def join_all(facts: Any) -> Fact:
