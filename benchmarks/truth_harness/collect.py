@@ -101,7 +101,11 @@ def _finish(file: str, line: int, entry: dict) -> dict:
         "first_under_fullgraph": entry["first"],
         "gb_ids": sorted(entry["ids"]),
         "disposition": entry["disposition"],
-        "stack": [f"{name}:{number} in {function}" for name, number, function in entry["stack"]],
+        "stack": [
+            f"{name}:{number} in {function}"
+            for name, number, function in entry["stack"]
+            if not name.startswith("<harness>")
+        ],
         "targets": entry["targets"],
     }
 

@@ -202,38 +202,23 @@ add(
     ),
 )
 
-for _name, _args in {
-    "classifier_free_guidance": lambda g: (R(2, 3, 16, 16), torch.randint(0, 4, (2,)))
-}.items():
-    add(
-        _DDPM,
-        _name,
-        lambda: (
-            (
-                lambda m: m.GaussianDiffusion(
-                    m.Unet(dim=8, dim_mults=(1, 2), num_classes=4, cond_drop_prob=0.5),
-                    image_size=16,
-                    timesteps=4,
-                )
-            )(import_module(_DDPM + ".classifier_free_guidance")),
-            (torch.rand(2, 3, 16, 16),),
-            {"classes": torch.tensor([1, 2])},
-        ),
-        modes=("train",),
-    )
+
+def _guided(steps: int) -> torch.nn.Module:
+    module = import_module(_DDPM + ".classifier_free_guidance")
+    net = module.Unet(dim=8, dim_mults=(1, 2), num_classes=4, cond_drop_prob=0.5)
+    return module.GaussianDiffusion(net, image_size=16, timesteps=steps)
+
+
+add(
+    _DDPM,
+    "classifier_free_guidance",
+    lambda: (_guided(4), (torch.rand(2, 3, 16, 16),), {"classes": torch.tensor([1, 2])}),
+    modes=("train",),
+)
 add(
     _DDPM,
     "classifier_free_guidance.sample",
-    lambda: (
-        (
-            lambda m: m.GaussianDiffusion(
-                m.Unet(dim=8, dim_mults=(1, 2), num_classes=4, cond_drop_prob=0.5),
-                image_size=16,
-                timesteps=3,
-            )
-        )(import_module(_DDPM + ".classifier_free_guidance")).sample,
-        (torch.tensor([1, 2]),),
-    ),
+    lambda: (_guided(3).sample, (torch.tensor([1, 2]),)),
 )
 add(
     _DDPM,

@@ -12,7 +12,7 @@ from targets_timm import optimizer_step
 R = torch.randn
 
 
-for _kwargs in ({}, {"cautious_factor": 0.5}, {"decoupled_weight_decay": True}):
+for _kwargs in ({}, {"decoupled_weight_decay": True}):
     add(
         "lion_pytorch",
         "Lion" + "".join(f"+{key}" for key in _kwargs),
@@ -31,7 +31,7 @@ def _pytorch_optimizer(name: str) -> Callable[[list], torch.optim.Optimizer]:
 for _name in """a2grad accsgd adabelief adabound adafactor adahessian adai adalite adam adamax adamg adammini adamod adamp
     adams adan adanorm adapnm adasmooth adatam ademamix adopt aggmo aida amos apollodqn avagrad came dadaptadam dadaptsgd diffgrad
     exadam fadam focus fromage ftrl grams gravity kate kron lamb laprop lars lion madgrad mars msvag nero novograd padam pid
-    pnm prodigy qhadam racs ranger21 schedulefreeadamw scion sgdsai shampoo signsgd sm3 soap sophiah spam splus srmm
+    pnm prodigy qhadam racs schedulefreeadamw scion sgdsai shampoo signsgd sm3 soap sophiah spam splus srmm
     stableadamw stablespam swats tam tiger vsgd yogi dash emonavi""".split():
     add("pytorch_optimizer", _name, optimizer_step(_pytorch_optimizer(_name)))
 for _name in "BCEFocalLoss BinaryBiTemperedLogisticLoss BiTemperedLogisticLoss DiceLoss FocalCosineLoss FocalLoss FocalTverskyLoss JaccardLoss LovaszHingeLoss SoftF1Loss TverskyLoss".split():

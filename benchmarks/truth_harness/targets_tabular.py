@@ -11,13 +11,13 @@ from registry import add
 R = torch.randn
 
 
-for _name in ("TabTransformer", "FTTransformer"):
+for _name, _more in (("TabTransformer", {"mlp_act": torch.nn.ReLU()}), ("FTTransformer", {})):
     add(
         "tab_transformer_pytorch",
         _name,
-        lambda n=_name: (
+        lambda n=_name, m=_more: (
             getattr(import_module("tab_transformer_pytorch"), n)(
-                categories=(4, 5), num_continuous=3, dim=16, depth=1, heads=2, dim_out=1
+                categories=(4, 5), num_continuous=3, dim=16, depth=1, heads=2, dim_out=1, **m
             ),
             (torch.randint(0, 4, (6, 2)), R(6, 3)),
         ),
@@ -33,7 +33,7 @@ _TABNET = {
 for _name, _kwargs in {
     "plain": {},
     "entmax": {"mask_type": "entmax"},
-    "embedded": {"cat_idxs": [0], "cat_dims": [5], "cat_emb_dim": 2},
+    "embedded": {"cat_idxs": [0], "cat_dims": [5], "cat_emb_dim": [2]},
 }.items():
     add(
         "pytorch_tabnet",

@@ -198,7 +198,7 @@ add(
 )
 
 
-def _clip(name: str, **extra: object) -> Callable[[], tuple]:
+def _clip(name: str) -> Callable[[], tuple]:
     def build() -> tuple:
         open_clip = import_module("open_clip")
         config = open_clip.get_model_config(name)
@@ -209,18 +209,7 @@ def _clip(name: str, **extra: object) -> Callable[[], tuple]:
             else {**config["vision_cfg"], "width": 16, "layers": [1, 1, 1, 1], "image_size": 64}
         )
         text = {"context_length": 16, "vocab_size": 128, "width": 64, "heads": 2, "layers": 2}
-        kwargs = {"embed_dim": 32, "vision_cfg": vision, "text_cfg": text, **extra}
-        if "multimodal_cfg" in config:
-            kwargs["multimodal_cfg"] = {
-                "context_length": 16,
-                "vocab_size": 128,
-                "width": 64,
-                "heads": 2,
-                "layers": 1,
-            }
-            model = open_clip.CoCa(**kwargs)
-        else:
-            model = open_clip.CLIP(**kwargs)
+        model = open_clip.CLIP(embed_dim=32, vision_cfg=vision, text_cfg=text)
         size = vision["image_size"]
         tokens = torch.randint(1, 120, (2, 16))
         tokens[:, -1] = 127
@@ -229,7 +218,7 @@ def _clip(name: str, **extra: object) -> Callable[[], tuple]:
     return build
 
 
-for _name in ("ViT-B-32", "RN50", "coca_ViT-B-32"):
+for _name in ("ViT-B-32", "RN50"):
     add("open_clip", _name, _clip(_name))
 
 

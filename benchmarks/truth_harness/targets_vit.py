@@ -53,7 +53,7 @@ for _module, _name, _extra in [
     ("vit_with_keel_post_ln", "ViT", {}),
     ("learnable_memory_vit", "ViT", {}),
     ("look_vit", "LookViT", {}),
-    ("simple_vit_with_sparse_gating", "SimpleViT", {}),
+    ("simple_vit_with_sparse_gating", "SimpleViTWithSparseGating", {}),
     ("looped_vit", "LoopedViT", {}),
 ]:
     add(

@@ -7,6 +7,7 @@ slow kernel in Python gives the same graph breaks.
 
 from __future__ import annotations
 
+import importlib
 import importlib.machinery
 import importlib.util
 
@@ -62,6 +63,9 @@ def define_missing() -> None:
     library.impl("nms", nms, "CPU")
     library.impl("roi_align", roi_align, "CPU")
     _kept.append(library)
+    # What torchvision itself defines once its extension is loaded.
+    extension = importlib.import_module("torchvision.extension")
+    extension._has_ops = lambda: True  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:

@@ -23,7 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import binding, calls, construction, masks, members, tensors
+from . import binding, calls, construction, masks, members, subscripts
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
@@ -77,7 +77,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
 
 def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
     if isinstance(base, (Tensor, Array)):
-        return tensors.index(frame, node, base, key)
+        return subscripts.index(frame, node, base, key)
     if isinstance(base, Sequence):
         return _sequence_item(base, key)
     if isinstance(base, Mapping):

@@ -25,7 +25,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import calls, expressions, stores, tensors
+from . import calls, expressions, stores, subscripts
 from .classes import after, find_method, is_property
 from .frame import Frame
 
@@ -70,7 +70,7 @@ _MASK_METHODS = frozenset("sum float long int to squeeze unsqueeze".split())
 def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     name = node.attr
     if isinstance(base, Tensor):
-        found = tensors.attribute(frame, node, base)
+        found = subscripts.attribute(frame, node, base)
         return found if found is not None else BoundMethod(base, name)
     if isinstance(base, Extern):
         return frame.analyzer.extern(f"{base.name}.{name}")

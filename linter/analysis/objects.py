@@ -21,7 +21,8 @@ from ...rules.base.facts import (
 )
 from .dtypes import BOOL
 from .frame import Frame
-from .tensors import REDUCE, at, simple, tensors_in
+from .subscripts import simple
+from .tensors import REDUCE, at, tensors_in
 
 _TENSOR_CLASSES = {
     "torch.Tensor": "float",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import UNKNOWN, Context, Example, Instance, Rule, Sighting, options
+from ..base import Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
 
 # What each breaks with as a `with` item, measured.
@@ -133,9 +133,7 @@ def f(x):
             if ctx.callee(node).name == _STACK and _foreign(node, ctx):
                 what = f"`{shown(node)}` enters a manager that Dynamo can't see through"
                 yield Sighting(node, what, graph_breaks=("GB0007",))
-            return
-        assert isinstance(node, ast.With)
-        for item in node.items:
+        for item in node.items if isinstance(node, ast.With) else ():
             call = item.context_expr
             if not isinstance(call, ast.Call):
                 continue
@@ -147,5 +145,5 @@ def f(x):
 
 def _foreign(call: ast.Call, ctx: Context) -> bool:
     """Say whether the manager is an object of a library: those of project classes are traced."""
-    manager = ctx.fact(call.args[0]) if call.args else UNKNOWN
-    return any(isinstance(o, Instance) and isinstance(o.cls, str) for o in options(manager))
+    managers = [o for arg in call.args[:1] for o in options(ctx.fact(arg))]
+    return any(isinstance(o, Instance) and isinstance(o.cls, str) for o in managers)
