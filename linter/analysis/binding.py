@@ -82,11 +82,22 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
         for target, item in zip(targets[starred + 1 :], items[len(items) - after :]):
             assign(frame, target, item)
         return
-    each = expressions.element_of(
-        frame, value, targets[0] if targets else ast.Tuple([], ast.Load())
-    )
-    for target in targets:
-        assign(frame, target, each)
+    node = targets[0] if targets else ast.Tuple([], ast.Load())
+    if starred is not None:
+        each = expressions.element_of(frame, value, node)
+        for target in targets:
+            assign(frame, target, each)
+        return
+    columns: list[Fact] | None = None
+    for option in options(value):
+        if isinstance(option, Const) and option.value is None:
+            continue
+        row = _known_items(option, len(targets))
+        if row is None:
+            row = (expressions.element_of(frame, option, node),) * len(targets)
+        columns = list(row) if columns is None else list(map(join, columns, row))
+    for target, fact in zip(targets, columns or [UNKNOWN] * len(targets)):
+        assign(frame, target, fact)
 
 
 def _unpackable(value: Fact, length: int) -> Fact:

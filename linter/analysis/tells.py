@@ -6,6 +6,7 @@ These are guesses, never sure: they stand in where there is no annotation and no
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -69,7 +70,10 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
             if name in names:
                 uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
     result: dict[str, Fact] = {}
+    strings = set(_compared_with_strings(info.nodes))
     for name, nodes in uses.items():
+        if name in strings:
+            continue
         last = rebound.get(name)
         nodes.sort(key=_line)
         told = [node for node in nodes if last is None or node.lineno <= last]
@@ -79,6 +83,17 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
         elif {"dtype", "device"} <= {getattr(node, "attr", "") for node in nodes}:
             result[name] = Tensor(role="input", sure=False)
     return result
+
+
+def _compared_with_strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield names that are compared with string constants: `device in ("cpu", "cuda")`."""
+    for node in nodes:
+        if type(node) is not ast.Compare or type(node.left) is not ast.Name:
+            continue
+        right = node.comparators[0]
+        values = right.elts if isinstance(right, (ast.Tuple, ast.List, ast.Set)) else [right]
+        if any(isinstance(v, ast.Constant) and isinstance(v.value, str) for v in values):
+            yield node.left.id
 
 
 def _line(node: ast.expr) -> int:
