@@ -69,6 +69,7 @@ class Analyzer:
         self.inspect = inspect  # runs the rules on a finished frame
         self.attribute_tables: dict[ClassInfo, dict[str, Fact]] = {}
         self.guesses: dict[FunctionInfo, Env] = {}
+        self.aliases: dict[ast.expr, Fact] = {}
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self._summaries: dict[object, Summary] = {}
         self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}

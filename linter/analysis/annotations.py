@@ -117,7 +117,11 @@ def _alias(analyzer: Analyzer, module: ModuleInfo, name: str) -> Fact:
         elif isinstance(bound, Assigned) and len(bound.values) == 1:
             value = bound.values[0]
             longer = isinstance(value, (ast.Subscript, ast.BinOp)) and not bound.partial
-            return annotation_fact(analyzer, module, value) if longer else UNKNOWN
+            known = analyzer.aliases.get(value) if longer else UNKNOWN
+            if known is None:
+                analyzer.aliases[value] = UNKNOWN  # an alias that names itself ends here
+                known = analyzer.aliases[value] = annotation_fact(analyzer, module, value)
+            return known
         else:
             return UNKNOWN
     return UNKNOWN

@@ -86,6 +86,16 @@ def expected(source: str) -> dict[int, str]:
 
 
 PROGRAMS = {
+    "recursive alias": """
+        import torch
+        from typing import Union
+
+        Nested = Union[list["Nested"], torch.Tensor]
+
+        @torch.compile
+        def f(x: Nested):
+            reveal(x)  # Tensor[?,?] | list[Unknown]
+        """,
     "annotations": """
         import torch
         from torch import Tensor
