@@ -242,8 +242,3 @@ def docstring_facts(text: str | None) -> dict[str, Fact]:
         optional = "optional" in kind.lower() or "None" in kind
         found[name] = join_all([fact, NONE]) if optional else fact
     return found
-
-
-def known(fact: Fact) -> bool:
-    """Say whether a fact carries any knowledge."""
-    return not isinstance(fact, Unknown)

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
     Extern,
-    Fact,
-    Function,
-    Instance,
     ModuleRef,
 )
 from ..index import ClassInfo, FunctionInfo
@@ -123,22 +120,11 @@ def is_property(function: FunctionInfo) -> bool:
     return bool(names & {"property", "cached_property", "lazy_property", "lazyproperty"})
 
 
-def decorated(function: Function, analyzer: Analyzer) -> Fact:
-    """Return what a `def` statement binds: unknown decorators are taken to keep the function."""
-    return function
-
-
-def module_instance(fact: Fact) -> bool:
-    """Say whether a fact is an nn.Module object."""
-    return isinstance(fact, Instance) and fact.module
-
-
 __all__ = [
     "Ancestry",
     "ModuleRef",
     "after",
     "ancestry",
-    "decorated",
     "decorator_names",
     "find_method",
     "is_module_class",

@@ -19,7 +19,6 @@ from ...rules.base.facts import (
 )
 from .binding import assign
 from .calls import CONSTANT_CALLS, call_method_named
-from .classes import decorated
 from .expressions import element_of, evaluate
 from .frame import Env, Frame, Loop, join_envs, path_of
 from .narrow import refine, truth_of
@@ -283,7 +282,7 @@ def _function(frame: Frame, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
     if frame.function is None:
         return  # a global: looked up in the module's index, with no closure
     info = frame.analyzer.nested(frame, stmt)
-    fact = decorated(Function(info, closure=frame.analyzer.capture(frame, info)), frame.analyzer)
+    fact = Function(info, closure=frame.analyzer.capture(frame, info))
     if frame.env is not None:
         frame.env[stmt.name] = fact
 
