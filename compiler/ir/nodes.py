@@ -1,0 +1,150 @@
+"""The graph between ATen and Triton: buffers in memory, loop nests and ATen calls that fill them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from sympy import Expr, Integer, Symbol
+
+from . import index as ix
+from .values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor in memory. `extent` elements from its first one belong to it."""
+
+    name: str
+    dtype: torch.dtype
+    device: torch.device
+    size: tuple[Expr, ...]
+    stride: tuple[Expr, ...]
+
+    @property
+    def extent(self) -> Expr:
+        if any(n == 0 for n in self.size):
+            return Integer(0)
+        return ix.flat([n - 1 for n in self.size], self.stride) + 1
+
+    def __str__(self) -> str:
+        size = ", ".join(map(str, self.size))
+        return f"{self.name}: {str(self.dtype).removeprefix('torch.')}[{size}]"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A window on a buffer: element i lies at offset + Σ i·stride from the buffer's first."""
+
+    buffer: Buffer
+    size: tuple[Expr, ...]
+    stride: tuple[Expr, ...]
+    offset: Expr = Integer(0)  # noqa: RUF009 - immutable
+
+    @property
+    def whole(self) -> bool:
+        return (
+            self.offset == 0 and self.size == self.buffer.size and self.stride == self.buffer.stride
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write a value to a place of a buffer at every point of the loops that it depends on.
+
+    mode: "set", or "add" (atomic).
+    """
+
+    buffer: Buffer
+    position: Expr
+    value: Value
+    mode: str = "set"
+
+    def __str__(self) -> str:
+        sign = "+=" if self.mode == "add" else "="
+        return f"{self.buffer.name}[{self.position}] {sign} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops over `sizes`, and inside them over `rsizes` (reduced or scanned), with stores.
+
+    Attributes:
+        variables, sizes: The outer loops; every point is independent of the others.
+        rvariables, rsizes: The inner loops, that reductions run over.
+        stores: What it writes.
+        inplace: Names of buffers that it writes but didn't make (inputs, scattered-into buffers).
+        origins: The user's lines.
+    """
+
+    variables: tuple[Symbol, ...]
+    sizes: tuple[Expr, ...]
+    rvariables: tuple[Symbol, ...]
+    rsizes: tuple[Expr, ...]
+    stores: tuple[Store, ...]
+    inplace: frozenset[str] = frozenset()
+    origins: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def loops(self) -> dict[Symbol, Expr]:
+        return dict(
+            zip((*self.variables, *self.rvariables), (*self.sizes, *self.rsizes), strict=True)
+        )
+
+    def __str__(self) -> str:
+        loops = ", ".join(f"{v} < {n}" for v, n in zip(self.variables, self.sizes))
+        inner = ", ".join(f"{v} < {n}" for v, n in zip(self.rvariables, self.rsizes))
+        head = f"for {loops or 'once'}" + (f" reduce {inner}" if inner else "")
+        return "\n".join([head + ":", *(f"    {store}" for store in self.stores)])
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """An operand of an ATen call in the host program: a view, by reference."""
+
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call in the host program: an operator that runs by ATen, or a higher-order operator.
+
+    Attributes:
+        target: The operator (an OpOverload, a HigherOrderOperator, a built-in function).
+        args, kwargs: Pytrees with `Ref` for tensors, expressions for sizes, and constants.
+        result: The name of what it returns (a tensor, or a tuple that `parts` name).
+        outputs: The buffers in its result by their path; () for a lone tensor.
+        symbols: Sizes that become known with its result: (symbol, path).
+        reads, inplace: Buffers' names.
+    """
+
+    target: Any
+    args: tuple
+    kwargs: dict[str, Any]
+    result: str
+    outputs: tuple[tuple[tuple[int, ...], Buffer], ...]
+    symbols: tuple[tuple[Symbol, tuple], ...] = ()
+    reads: frozenset[str] = frozenset()
+    inplace: frozenset[str] = frozenset()
+    origins: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.result} = {self.target}(…)  # by ATen"
+
+
+@dataclass(slots=True)
+class Graph:
+    """A lowered graph. Printable; `ir.verify` says what must hold."""
+
+    inputs: list[Buffer | Symbol | None] = field(default_factory=list)
+    nodes: list[Nest | Call] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = ["inputs: " + ", ".join(map(str, self.inputs))]
+        lines += [str(node) for node in self.nodes]
+        lines.append("return " + ", ".join(map(str, self.outputs)))
+        return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""Reads at places that are data: gather, index, embedding, index_select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from sympy import Expr, Integer
+
+from ..errors import LoweringError
+from ..ir.values import Value, Values
+from .lazy import SUPPORTED, Lazy, broadcast_index
+from .table import lowering
+
+
+def place(lower: Any, index: Value, length: Expr, wrap: bool = True) -> Expr:
+    """An index value as an expression: from the end if negative."""
+    values: Values = lower.values
+    index = values.cast(index, torch.int64)
+    if index.op == "index":
+        return index.attrs[0]
+    if index.op == "const":
+        number = index.attrs[0]
+        return Integer(number) + (length if number < 0 else 0)
+    if wrap:
+        negative = values.call("lt", index, values.const(0, torch.int64))
+        from_end = values.call("add", index, values.index(length))
+        index = values.where(negative, from_end, index)
+    return values.indirect(values.make("bounded", (index, values.index(length)), (), torch.int64))
+
+
+def _check(*tensors: Lazy) -> None:
+    for t in tensors:
+        if t.dtype not in SUPPORTED:
+            raise LoweringError(f"indexes {t.dtype}")
+
+
+@lowering("aten.gather")
+def gather(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, index: Lazy, **kwargs: Any) -> Lazy:
+    _check(x, index)
+    if not x.size or not index.size:
+        raise LoweringError("gathers from or by a 0-dim tensor")
+    dim %= len(x.size)
+
+    def at(i: Sequence[Expr]) -> Value:
+        p = place(lower, index.at(i), x.size[dim], wrap=False)
+        return x.at([p if d == dim else j for d, j in enumerate(i)])
+
+    return Lazy(index.size, x.dtype, x.device, at)
+
+
+@lowering("aten.index_select")
+def index_select(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, index: Lazy) -> Lazy:
+    _check(x, index)
+    if not x.size or not index.size:
+        raise LoweringError("selects from or by a 0-dim tensor")
+    dim %= len(x.size)
+
+    def at(i: Sequence[Expr]) -> Value:
+        p = place(lower, index.at([i[dim]]), x.size[dim], wrap=False)
+        return x.at([p if d == dim else j for d, j in enumerate(i)])
+
+    return Lazy(lower.size_of(node), x.dtype, x.device, at)
+
+
+@lowering("aten.embedding")
+def embedding(
+    lower: Any, node: torch.fx.Node, weight: Lazy, index: Lazy, *args: Any, **kwargs: Any
+) -> Lazy:
+    _check(weight, index)
+    rank = len(index.size)
+
+    def at(i: Sequence[Expr]) -> Value:
+        row = place(lower, index.at(i[:rank]), weight.size[0], wrap=False)
+        return weight.at([row, *i[rank:]])
+
+    return Lazy(lower.size_of(node), weight.dtype, weight.device, at)
+
+
+@lowering("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index_tensor(lower: Any, node: torch.fx.Node, x: Lazy, indices: Sequence[Lazy | None]) -> Lazy:
+    given = [(d, t) for d, t in enumerate(indices) if t is not None]
+    _check(x, *(t for _, t in given))
+    if any(t.dtype in (torch.bool, torch.uint8) for _, t in given):
+        raise LoweringError("indexes by a mask")
+    size = lower.size_of(node)
+    rank = max(len(t.size) for _, t in given)
+    dims = [d for d, _ in given]
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    begin = dims[0] if together else 0
+    indexed = size[begin : begin + rank]
+
+    def at(i: Sequence[Expr]) -> Value:
+        inner = i[begin : begin + rank]
+        rest = iter([*i[:begin], *i[begin + rank :]])
+        point = []
+        by_dim = dict(given)
+        for d, length in enumerate(x.size):
+            t = by_dim.get(d)
+            if t is None:
+                point.append(next(rest))
+            else:
+                value = t.at(broadcast_index(t.size, inner, indexed))
+                point.append(place(lower, value, length))
+        return x.at(point)
+
+    return Lazy(size, x.dtype, x.device, at)

@@ -1,0 +1,285 @@
+"""The host's side of a compiled graph as Python text: allocate, launch, call ATen, return.
+
+The text is the artefact: it's what runs, what `print` shows and what the cache keeps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+import torch
+from sympy import Expr
+from torch.utils import _pytree as pytree
+from torch.utils._sympy.functions import FloorDiv, Mod
+from torch.utils._sympy.printers import PythonPrinter
+
+from ..ir.index import Div, Rem
+from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, View
+from ..triton.emit import Emitted
+from ..triton.kernel import Kernel
+
+_WORD = re.compile(r"\b(?:arg|buf|out|constant_)\d+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled graph, ready to be bound to a device.
+
+    Attributes:
+        source: A Python module that defines `call(args)`; it names kernels `kernel_0` ….
+        kernels: In the order of those names.
+        fallbacks: Operators that the program calls through ATen.
+        constants: Values that the source names and that aren't text: subgraphs, lifted tensors.
+    """
+
+    source: str
+    kernels: tuple[Kernel, ...]
+    fallbacks: tuple[str, ...]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    def bind(self, launchers: Sequence[Callable[..., None]]) -> Callable[[list], list]:
+        """`call` with each kernel's name bound to what launches it."""
+        from . import host
+
+        namespace: dict[str, Any] = dict(self.constants)
+        namespace.update(vars(host))
+        namespace["torch"] = torch
+        for k, launcher in enumerate(launchers):
+            namespace[f"kernel_{k}"] = launcher
+        exec(compile(self.source, "<compile_lint program>", "exec"), namespace)
+        return namespace["call"]
+
+
+def size_text(e: Any) -> str:
+    """A size expression as Python."""
+    if isinstance(e, Expr):
+        e = e.replace(Div, FloorDiv).replace(Rem, Mod)
+        if e.is_Integer:
+            return str(int(e))
+        return PythonPrinter().doprint(e)
+    if isinstance(e, sympy.logic.boolalg.Boolean):
+        return PythonPrinter().doprint(e)
+    return repr(e)
+
+
+def _tuple(items: Sequence[Any]) -> str:
+    inside = ", ".join(size_text(i) for i in items)
+    return f"({inside},)" if len(items) == 1 else f"({inside})"
+
+
+class Writer:
+    """Writes the program of a graph; `emitted` gives each nest's kernel."""
+
+    def __init__(self, graph: Graph, emitted: Mapping[int, Emitted], fallbacks: Sequence[str]):
+        self.graph = graph
+        self.emitted = emitted
+        self.fallbacks = tuple(fallbacks)
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = dict(graph.constants)
+        self.kernels: dict[str, tuple[int, Kernel]] = {}
+        self.allocated: set[str] = set()
+
+    def write(self) -> Program:
+        self._inputs()
+        for k, node in enumerate(self.graph.nodes):
+            if isinstance(node, Call):
+                self._call(node)
+            else:
+                self._launch(node, self.emitted[k])
+        result = ", ".join(self._output(value) for value in self.graph.outputs)
+        self.lines.append(f"return [{result}]")
+        source = "def call(args):\n" + "".join(f"    {line}\n" for line in self._freed())
+        kernels = tuple(kernel for _, kernel in self.kernels.values())
+        return Program(source, kernels, self.fallbacks, self.constants)
+
+    def _inputs(self) -> None:
+        names = []
+        bound: set[str] = set()
+        for k, given in enumerate(self.graph.inputs):
+            if isinstance(given, Buffer):
+                names.append(given.name)
+            elif isinstance(given, sympy.Symbol):
+                names.append(given.name)
+                bound.add(given.name)
+            else:
+                names.append(f"_{k}")
+        if names:
+            self.lines.append(f"{', '.join(names)}, = args")
+        self.lines.append("args.clear()")
+        for given in self.graph.inputs:
+            if isinstance(given, Buffer):
+                for dim, n in enumerate(given.size):
+                    if isinstance(n, sympy.Symbol) and n.name not in bound:
+                        self.lines.append(f"{n.name} = {given.name}.size({dim})")
+                        bound.add(n.name)
+        aligned = self._launched_inputs()
+        for given in self.graph.inputs:
+            if isinstance(given, Buffer) and given.name in aligned:
+                self.lines.append(f"{given.name} = aligned({given.name})")
+
+    def _launched_inputs(self) -> set[str]:
+        """Inputs whose kernels were promised an address divisible by 16."""
+        found = set()
+        for emitted in self.emitted.values():
+            for name, argument in zip(emitted.buffers, emitted.kernel.arguments):
+                if name.startswith("arg") and argument.divisible and not argument.written:
+                    found.add(name)
+        return found
+
+    def _launch(self, nest: Nest, emitted: Emitted) -> None:
+        for store in nest.stores:
+            self._allocate(store.buffer, nest)
+        if any(n == 0 for n in (*nest.sizes, *nest.rsizes)):
+            return
+        key = emitted.kernel.source
+        if key not in self.kernels:
+            number = len(self.kernels)
+            name = _kernel_name(nest, number)
+            kernel = emitted.kernel
+            renamed = Kernel(
+                name,
+                kernel.source.replace("def kernel(", f"def {name}("),
+                kernel.arguments,
+                kernel.configs,
+                kernel.grid,
+                kernel.origins,
+            )
+            self.kernels[key] = (number, renamed)
+        number, _ = self.kernels[key]
+        passed = [*emitted.buffers, *(size_text(e) for e in emitted.sizes)]
+        for origin in nest.origins[:3]:
+            self.lines.append(f"# {origin}")
+        self.lines.append(f"kernel_{number}({', '.join(passed)})")
+
+    def _allocate(self, buffer: Buffer, nest: Nest) -> None:
+        if buffer.name in self.allocated or buffer.name in nest.inplace:
+            return
+        self.allocated.add(buffer.name)
+        self.lines.append(
+            f"{buffer.name} = empty({_tuple(buffer.size)}, {_tuple(buffer.stride)}, "
+            f"{buffer.dtype}, {self._constant(buffer.device)})"
+        )
+
+    def _call(self, call: Call) -> None:
+        args = [self._constant(a) for a in call.args]
+        args += [f"{name}={self._constant(value)}" for name, value in call.kwargs.items()]
+        if call.origins and call.origins[0]:
+            self.lines.append(f"# {call.origins[0]}")
+        lone = len(call.outputs) == 1 and call.outputs[0][0] == ()
+        result = call.outputs[0][1].name if lone else call.result
+        self.lines.append(f"{result} = {self._target(call.target)}({', '.join(args)})")
+        for path, buffer in call.outputs:
+            if path:
+                place = "".join(f"[{k}]" for k in path)
+                self.lines.append(f"{buffer.name} = {call.result}{place}")
+        for symbol, path in call.symbols:
+            self.lines.append(f"{symbol} = {_follow(result, path)}")
+        for _, buffer in call.outputs:
+            self.allocated.add(buffer.name)
+            if buffer.size:
+                stride = _tuple(buffer.stride)
+                self.lines.append(f"{buffer.name} = laid_out({buffer.name}, {stride})")
+
+    def _target(self, target: Any) -> str:
+        if isinstance(target, torch._ops.OpOverload):
+            return f"torch.ops.{target}"
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            name = f"torch.ops.higher_order.{target.__name__}"
+            if getattr(torch.ops.higher_order, target.__name__, None) is target:
+                return name
+        return self._opaque(target)
+
+    def _opaque(self, value: Any) -> str:
+        for name, known in self.constants.items():
+            if known is value:
+                return name
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def _constant(self, value: Any) -> str:
+        """An argument as Python text; what has no text becomes a named constant."""
+        from ..ops.lowerer import Constant
+
+        if isinstance(value, Ref):
+            return self._view(value.view)
+        if isinstance(value, Constant):
+            return str(value)
+        if isinstance(value, (Expr, sympy.logic.boolalg.Boolean)):
+            return size_text(value)
+        if isinstance(value, float):
+            return f'float("{value}")' if value != value or value in (INF, -INF) else repr(value)
+        if value is None or isinstance(value, (bool, int, str, complex)):
+            return repr(value)
+        if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return str(value)
+        if isinstance(value, torch.device):
+            return f"torch.device({str(value)!r})"
+        if isinstance(value, (list, tuple)):
+            inside = ", ".join(self._constant(v) for v in value)
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * bool(value)})"
+        if isinstance(value, dict):
+            inside = ", ".join(f"{k!r}: {self._constant(v)}" for k, v in value.items())
+            return f"{{{inside}}}"
+        return self._opaque(value)
+
+    def _view(self, view: View) -> str:
+        name = view.buffer.name
+        if view.whole:
+            return name
+        return (
+            f"reinterpret({name}, {_tuple(view.size)}, {_tuple(view.stride)}, "
+            f"{size_text(view.offset)})"
+        )
+
+    def _output(self, value: Any) -> str:
+        return self._view(value) if isinstance(value, View) else self._constant(value)
+
+    def _freed(self) -> list[str]:
+        """The lines, with `del` after the last use of each buffer."""
+        last: dict[str, int] = {}
+        for k, line in enumerate(self.lines):
+            for name in _WORD.findall(line.partition("  # ")[0]):
+                last[name] = k
+        ends: dict[int, list[str]] = {}
+        for name, k in last.items():
+            if k < len(self.lines) - 1 and not name.startswith("constant_"):
+                ends.setdefault(k, []).append(name)
+        result = []
+        for k, line in enumerate(self.lines):
+            result.append(line)
+            if k in ends:
+                result.append(f"del {', '.join(sorted(ends[k]))}")
+        return result
+
+
+INF = float("inf")
+
+
+def _kernel_name(nest: Nest, number: int) -> str:
+    ops = dict.fromkeys(re.sub(r"_\d+$", "", name) for name in nest.names if name)
+    return f"fused_{'_'.join(list(ops)[:5])}_{number}"[:120]
+
+
+def _follow(result: str, path: tuple) -> str:
+    """Where a size is found in a result: torch's key path as Python."""
+    text = result
+    method = False
+    for key in path:
+        name = type(key).__name__
+        if name == "CallMethodKey":
+            text, method = f"{text}.{key.name}", True
+        elif isinstance(key, pytree.SequenceKey):
+            text = f"{text}({key.idx})" if method else f"{text}[{key.idx}]"
+            method = False
+        elif name == "ConvertIntKey":
+            text = f"int({text})"
+        elif name == "DivideByKey":
+            text = f"{text} // {size_text(key.divisor)}"
+        else:
+            raise TypeError(f"a size at {key!r}")
+    return f"{text}()" if method else text
