@@ -190,7 +190,17 @@ def simplify(e: Expr, sizes: Sizes) -> Expr:
         return _simplify_div(simplify(e.args[0], sizes), e.args[1], sizes)
     if e.func is Rem:
         return _simplify_rem(simplify(e.args[0], sizes), e.args[1], sizes)
-    return e.func(*(simplify(arg, sizes) for arg in e.args))
+    result = e.func(*(simplify(arg, sizes) for arg in e.args))
+    return _rejoined(result) if isinstance(result, Add) else result
+
+
+def _rejoined(e: Expr) -> Expr:
+    """p % n + n·(p // n) is p."""
+    for rest in e.atoms(Rem):
+        whole = rest.args[1] * Div(*rest.args)
+        if rest in e.args and whole in e.args:
+            return e - rest - whole + rest.args[0]
+    return e
 
 
 def _simplify_div(a: Expr, d: Expr, sizes: Sizes) -> Expr:

@@ -7,42 +7,34 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import sympy
 import torch
-from sympy import Expr, Integer, Symbol
+from sympy import Expr
 from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
 from ..ir import index as ix
-from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, Store, View
-from ..ir.values import Value, Values
-from . import scalars
-from .lazy import SUPPORTED, Lazy, held
+from ..ir.nodes import Buffer, Call, Graph, Ref, View
+from ..ir.values import Value
+from .lazy import Lazy
+from .nests import NestBuilder
 from .origins import origin_of
 from .table import lowering_of
 
 log = logging.getLogger("compile_lint.lowering")
 
 
-class Lowerer:
+class Lowerer(NestBuilder):
     """Lowers one graph; `run` gives the graph of nests and calls.
 
     Attributes:
-        values: Makes the graph's values.
-        loops: The loop variables of the nest being traced, and their sizes.
         fallbacks: Names of the operators left to ATen, in order.
     """
 
     def __init__(self, gm: torch.fx.GraphModule) -> None:
+        super().__init__()
         self.gm = gm
-        self.graph = Graph()
-        self.values = Values()
-        self.loops: dict[Symbol, Expr] = {}
         self.fallbacks: list[str] = []
         self._env: dict[torch.fx.Node, Any] = {}
-        self._node: torch.fx.Node | None = None
-        self._homes: dict[tuple, tuple[Lazy, View]] = {}
-        self._count = 0
 
     # What lowerings ask for.
 
@@ -55,129 +47,6 @@ class Lowerer:
     def examples(self, args: Sequence[Any]) -> list[Any]:
         """Arguments as torch has them: fake tensors, numbers and symbolic numbers."""
         return [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in args]
-
-    def lazy(self, view: View) -> Lazy:
-        """A tensor in memory."""
-        buffer = view.buffer
-
-        def at(index: Sequence[Expr]) -> Value:
-            if buffer.dtype not in SUPPORTED:
-                raise LoweringError(f"reads {buffer.dtype}")
-            position = sympy.expand(ix.flat(index, view.stride, view.offset))
-            position = ix.simplify(position, self.loops)
-            return self.values.load(buffer.name, position, held(buffer.dtype))
-
-        return Lazy(view.size, buffer.dtype, buffer.device, at, view)
-
-    def realize(self, x: Lazy, stride: Sequence[Expr] | None = None) -> View:
-        """Where x lies in memory; it is computed into a new buffer if it lies nowhere."""
-        if x.view is not None and stride is None:
-            return x.view
-        if x.view is not None and self._same_layout(x.view, stride):
-            return x.view
-        stride = tuple(ix.contiguous_stride(x.size) if stride is None else stride)
-        home = self._homes.get((id(x), stride))
-        if home is not None:
-            return home[1]
-        buffer = self.new_buffer(x.dtype, x.device, x.size, stride)
-        index, variables = self._variables("d", x.size, range(len(x.size)))
-        order = sorted(variables, key=lambda d: _rank_of(stride[d], d))
-        self.loops = {variables[d]: x.size[d] for d in order}
-        store = Store(buffer, sympy.expand(ix.flat(index, stride)), x.at(index))
-        self._add(Nest(tuple(self.loops), tuple(self.loops.values()), (), (), (store,)))
-        view = View(buffer, x.size, stride)
-        self._homes[(id(x), stride)] = (x, view)  # x is kept, so that its id stays its own
-        return view
-
-    def reduction(
-        self,
-        size: Sequence[Expr],
-        dims: Sequence[int],
-        keepdim: bool,
-        value: Callable[[Sequence[Expr], tuple[Symbol, ...]], Value],
-        finish: Callable[[Value], Value],
-        kind: str,
-        dtype: torch.dtype,
-        device: torch.device,
-        stride: Sequence[Expr],
-    ) -> Lazy:
-        """A buffer of values reduced over `dims` of an index space of `size`."""
-        kept = [d for d in range(len(size)) if d not in dims]
-        shape = tuple(
-            Integer(1) if d in dims else n for d, n in enumerate(size) if keepdim or d not in dims
-        )
-        if any(size[d] == 0 for d in dims):
-            if kind in ("max", "min", "argmax", "argmin"):
-                raise LoweringError(f"{kind} of nothing")
-            empty = self.values.const(
-                scalars.identity(kind, dtype), torch.bool if kind in ("any", "all") else held(dtype)
-            )
-            return Lazy(shape, dtype, device, lambda i: finish(empty))
-        index, outer = self._variables("d", size, kept)
-        inner_index, inner = self._variables("r", size, dims)
-        point = [inner_index[d] if d in dims else index[d] for d in range(len(size))]
-        self.loops = {
-            **{outer[d]: size[d] for d in outer},
-            **{inner[d]: size[d] for d in inner},
-        }
-        buffer = self.new_buffer(dtype, device, shape, tuple(stride))
-        result = finish(value(point, tuple(inner.values())))
-        place = [Integer(0) if d in dims else index[d] for d in range(len(size))]
-        if not keepdim:
-            place = [index[d] for d in kept]
-        store = Store(buffer, sympy.expand(ix.flat(place, stride)), result)
-        self._add(
-            Nest(
-                tuple(outer.values()),
-                tuple(size[d] for d in outer),
-                tuple(inner.values()),
-                tuple(size[d] for d in inner),
-                (store,),
-            )
-        )
-        return self.lazy(View(buffer, shape, tuple(stride)))
-
-    def scan(
-        self,
-        x: Lazy,
-        dim: int,
-        value: Callable[[Sequence[Expr], Symbol | None], Value],
-        dtype: torch.dtype,
-        stride: Sequence[Expr],
-    ) -> Lazy:
-        """A buffer of values scanned along one dimension."""
-        kept = [d for d in range(len(x.size)) if d != dim]
-        index, outer = self._variables("d", x.size, kept)
-        inner_index, inner = self._variables("r", x.size, [dim])
-        index[dim] = inner_index[dim]
-        self.loops = {
-            **{outer[d]: x.size[d] for d in outer},
-            **{inner[d]: x.size[d] for d in inner},
-        }
-        buffer = self.new_buffer(dtype, x.device, x.size, tuple(stride))
-        result = value(index, inner.get(dim))
-        store = Store(buffer, sympy.expand(ix.flat(index, stride)), result)
-        self._add(
-            Nest(
-                tuple(outer.values()),
-                tuple(x.size[d] for d in outer),
-                tuple(inner.values()),
-                tuple(x.size[d] for d in inner),
-                (store,),
-            )
-        )
-        return self.lazy(View(buffer, x.size, tuple(stride)))
-
-    def new_buffer(
-        self,
-        dtype: torch.dtype,
-        device: torch.device,
-        size: tuple[Expr, ...],
-        stride: tuple[Expr, ...],
-    ) -> Buffer:
-        buffer = Buffer(f"buf{self._count}", dtype, device, size, stride)
-        self._count += 1
-        return buffer
 
     # The walk.
 
@@ -218,12 +87,12 @@ class Lowerer:
             self._env[node] = self._argument(node.args[0])[node.args[1]]
             return
         value = node.meta.get("val")
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) and not isinstance(
-            node.target, torch._ops.OpOverload
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) and not node.meta.get(
+            "unbacked_bindings"
         ):
             self._env[node] = value.node.expr
             return
-        if isinstance(value, (int, float, bool)):
+        if isinstance(value, (int, float, bool)) and not node.meta.get("unbacked_bindings"):
             self._env[node] = value
             return
         lowered = lowering_of(node.target)
@@ -359,39 +228,10 @@ class Lowerer:
     def _argument(self, x: Any) -> Any:
         return self._env[x] if isinstance(x, torch.fx.Node) else x
 
-    def _variables(
-        self, letter: str, size: Sequence[Expr], dims: Sequence[int]
-    ) -> tuple[list[Expr], dict[int, Symbol]]:
-        """(the index, the loop variable of each dimension that has more than one element)."""
-        variables = {
-            d: ix.Loop(f"{letter}{d}") for d in dims if size[d] != 1
-        }
-        return [variables.get(d, Integer(0)) for d in range(len(size))], variables
-
-    def _same_layout(self, view: View, stride: Sequence[Expr] | None) -> bool:
-        return stride is None or all(
-            n == 1 or a == b for n, a, b in zip(view.size, view.stride, stride)
-        )
-
     def _output_stride(self, x: Lazy, expected: torch.Tensor) -> tuple[Expr, ...] | None:
         """The layout that torch promises for a result; None where any will do."""
         stride = dense_stride(expected)
         return stride if x.view is None or stride is not None else None
-
-    def _add(self, nest: Nest) -> None:
-        origin = origin_of(self._node)
-        self.graph.nodes.append(
-            Nest(
-                nest.variables,
-                nest.sizes,
-                nest.rvariables,
-                nest.rsizes,
-                nest.stores,
-                nest.inplace,
-                (origin,) if origin else (),
-                (self._node.name if self._node is not None else "",),
-            )
-        )
 
     def _add_call(self, call: Call) -> None:
         self.graph.nodes.append(call)
@@ -403,9 +243,8 @@ class Constant(str):
 
 def _cheap(value: Value) -> bool:
     """Whether computing it again costs no more than reading it."""
-    return (
-        value.op in ("const", "index", "load")
-        or not any(v.op == "load" for v in (value, *value.args))
+    return value.op in ("const", "index", "load") or (
+        not any(v.op == "load" for v in (value, *value.args))
         and all(a.op in ("const", "index") for a in value.args)
     )
 
@@ -421,8 +260,3 @@ def dense_stride(example: torch.Tensor) -> tuple[Expr, ...] | None:
             return None
         step *= n
     return stride
-
-
-def _rank_of(stride: Expr, dim: int) -> tuple:
-    size = int(stride) if stride.is_Integer else 1 << 60
-    return (-size, dim)

@@ -265,7 +265,11 @@ def slice_tensor(
             raise LoweringError("a slice from the end of a size that isn't known")
     if _known(begin) is not None and _known(length) is not None:
         begin = Integer(min(int(begin), int(length)))
-    elif begin != 0 and not ix.known_less(begin, length):
+    elif begin != 0 and not (
+        ix.known_less(begin, length)
+        # torch has found out already that it starts within.
+        or (step == 1 and sympy.expand(size[dim] - length + begin) == 0)
+    ):
         raise LoweringError("a slice that may start beyond the end")
     stride = _stride(x)
     step = ix.expr(step)

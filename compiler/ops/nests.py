@@ -1,0 +1,251 @@
+"""Loop nests made from lazy tensors: where they are realised, reduced and scanned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import sympy
+import torch
+from sympy import Expr, Integer, Symbol
+
+from ..errors import LoweringError
+from ..ir import index as ix
+from ..ir.nodes import Buffer, Graph, Nest, Store, View
+from ..ir.values import Value, Values
+from . import scalars
+from .lazy import SUPPORTED, Lazy, held
+from .origins import origin_of
+from .split import pieces
+
+
+class NestBuilder:
+    """Adds nests to a graph.
+
+    Attributes:
+        values: Makes the graph's values.
+        loops: The loop variables of the nest being traced, and their sizes.
+    """
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.values = Values()
+        self.loops: dict[Symbol, Expr] = {}
+        self._node: torch.fx.Node | None = None
+        self._homes: dict[tuple, tuple[Lazy, View]] = {}
+        self._count = 0
+
+    def lazy(self, view: View) -> Lazy:
+        """A tensor in memory."""
+        buffer = view.buffer
+
+        def at(index: Sequence[Expr]) -> Value:
+            if buffer.dtype not in SUPPORTED:
+                raise LoweringError(f"reads {buffer.dtype}")
+            position = sympy.expand(ix.flat(index, view.stride, view.offset))
+            position = ix.simplify(position, self.loops)
+            return self.values.load(buffer.name, position, held(buffer.dtype))
+
+        return Lazy(view.size, buffer.dtype, buffer.device, at, view)
+
+    def realize(self, x: Lazy, stride: Sequence[Expr] | None = None) -> View:
+        """Where x lies in memory; it is computed into a new buffer if it lies nowhere."""
+        if x.view is not None and stride is None:
+            return x.view
+        if x.view is not None and self._same_layout(x.view, stride):
+            return x.view
+        stride = tuple(ix.contiguous_stride(x.size) if stride is None else stride)
+        home = self._homes.get((id(x), stride))
+        if home is not None:
+            return home[1]
+        buffer = self.new_buffer(x.dtype, x.device, x.size, stride)
+        index, variables = self._variables("d", x.size, range(len(x.size)))
+        order = sorted(variables, key=lambda d: _rank_of(stride[d], d))
+        self.loops = {variables[d]: x.size[d] for d in order}
+        store = Store(buffer, sympy.expand(ix.flat(index, stride)), x.at(index))
+        self._add(Nest(tuple(self.loops), tuple(self.loops.values()), (), (), (store,)))
+        view = View(buffer, x.size, stride)
+        self._homes[(id(x), stride)] = (x, view)  # x is kept, so that its id stays its own
+        return view
+
+    def reduction(
+        self,
+        size: Sequence[Expr],
+        dims: Sequence[int],
+        keepdim: bool,
+        value: Callable[[Sequence[Expr], tuple[Symbol, ...]], Value],
+        finish: Callable[[Value], Value],
+        kind: str,
+        dtype: torch.dtype,
+        device: torch.device,
+        stride: Sequence[Expr],
+    ) -> Lazy:
+        """A buffer of values reduced over `dims` of an index space of `size`."""
+        kept = [d for d in range(len(size)) if d not in dims]
+        shape = tuple(
+            Integer(1) if d in dims else n for d, n in enumerate(size) if keepdim or d not in dims
+        )
+        if any(size[d] == 0 for d in dims):
+            if kind in ("max", "min", "argmax", "argmin"):
+                raise LoweringError(f"{kind} of nothing")
+            empty = self.values.const(
+                scalars.identity(kind, dtype), torch.bool if kind in ("any", "all") else held(dtype)
+            )
+            return Lazy(shape, dtype, device, lambda i: finish(empty))
+        index, outer = self._variables("d", size, kept)
+        inner_index, inner = self._variables("r", size, dims)
+        point = [inner_index[d] if d in dims else index[d] for d in range(len(size))]
+        self.loops = {
+            **{outer[d]: size[d] for d in outer},
+            **{inner[d]: size[d] for d in inner},
+        }
+        reduced = value(point, tuple(inner.values()))
+        cut = pieces(kind, size, dims, lambda: self._loads(reduced))
+        if cut > 1:
+            reduced, inner, size = self._in_pieces(cut, kind, size, dims, value, device)
+        buffer = self.new_buffer(dtype, device, shape, tuple(stride))
+        result = finish(reduced)
+        place = [Integer(0) if d in dims else index[d] for d in range(len(size))]
+        if not keepdim:
+            place = [index[d] for d in kept]
+        store = Store(buffer, sympy.expand(ix.flat(place, stride)), result)
+        self._add(
+            Nest(
+                tuple(outer.values()),
+                tuple(size[d] for d in outer),
+                tuple(inner.values()),
+                tuple(size[d] for d in inner),
+                (store,),
+            )
+        )
+        return self.lazy(View(buffer, shape, tuple(stride)))
+
+    def scan(
+        self,
+        x: Lazy,
+        dim: int,
+        value: Callable[[Sequence[Expr], Symbol | None], Value],
+        dtype: torch.dtype,
+        stride: Sequence[Expr],
+    ) -> Lazy:
+        """A buffer of values scanned along one dimension."""
+        kept = [d for d in range(len(x.size)) if d != dim]
+        index, outer = self._variables("d", x.size, kept)
+        inner_index, inner = self._variables("r", x.size, [dim])
+        index[dim] = inner_index[dim]
+        self.loops = {
+            **{outer[d]: x.size[d] for d in outer},
+            **{inner[d]: x.size[d] for d in inner},
+        }
+        buffer = self.new_buffer(dtype, x.device, x.size, tuple(stride))
+        result = value(index, inner.get(dim))
+        store = Store(buffer, sympy.expand(ix.flat(index, stride)), result)
+        self._add(
+            Nest(
+                tuple(outer.values()),
+                tuple(x.size[d] for d in outer),
+                tuple(inner.values()),
+                tuple(x.size[d] for d in inner),
+                (store,),
+            )
+        )
+        return self.lazy(View(buffer, x.size, tuple(stride)))
+
+    def new_buffer(
+        self,
+        dtype: torch.dtype,
+        device: torch.device,
+        size: tuple[Expr, ...],
+        stride: tuple[Expr, ...],
+    ) -> Buffer:
+        buffer = Buffer(f"buf{self._count}", dtype, device, size, stride)
+        self._count += 1
+        return buffer
+
+    def _in_pieces(
+        self,
+        cut: int,
+        kind: str,
+        size: Sequence[Expr],
+        dims: Sequence[int],
+        value: Callable[[Sequence[Expr], tuple[Symbol, ...]], Value],
+        device: torch.device,
+    ) -> tuple[Value, dict[int, Symbol], list[Expr]]:
+        """Reduce equal pieces of the inner index space into a buffer.
+
+        Returns:
+            (the reduction of the pieces' results, its inner variable by dimension, the sizes of its
+            index space: the first reduced dimension runs over the pieces).
+        """
+        kept = [d for d in range(len(size)) if d not in dims]
+        index, outer = self._variables("d", size, kept)
+        lengths = [size[d] for d in dims]
+        length = ix.product(lengths) / cut
+        piece, inside = ix.Loop(f"d{len(size)}"), ix.Loop("r0")
+        self.loops = {**{outer[d]: size[d] for d in outer}, piece: Integer(cut), inside: length}
+        parts = ix.unflatten(piece * length + inside, lengths)
+        point = list(index)
+        for d, part in zip(dims, parts):
+            point[d] = ix.simplify(part, self.loops)
+        partial = value(point, (inside,))
+        stored = partial.dtype
+        shape = (*(size[d] for d in kept), Integer(cut))
+        stride = ix.contiguous_stride(shape)
+        buffer = self.new_buffer(stored, device, shape, stride)
+        place = [*(index[d] for d in kept), piece]
+        outer_sizes = {**{outer[d]: size[d] for d in outer}, piece: Integer(cut)}
+        self._add(
+            Nest(
+                tuple(outer_sizes),
+                tuple(outer_sizes.values()),
+                (inside,),
+                (length,),
+                (Store(buffer, sympy.expand(ix.flat(place, stride)), partial),),
+            )
+        )
+        across = ix.Loop("r0")
+        self.loops = {**{outer[d]: size[d] for d in outer}, across: Integer(cut)}
+        place = [*(index[d] for d in kept), across]
+        load = self.values.load(
+            buffer.name, sympy.expand(ix.flat(place, stride)), held(buffer.dtype)
+        )
+        total = self.values.make("reduce", (load,), (kind, (across,)), load.dtype)
+        left = [Integer(1) if d in dims else n for d, n in enumerate(size)]
+        left[dims[0]] = Integer(cut)
+        return total, {dims[0]: across}, left
+
+    def _loads(self, value: Value) -> list[Value]:
+        return [v for v in self.values.ordered([value]) if v.op == "load"]
+
+    # Small parts.
+
+    def _variables(
+        self, letter: str, size: Sequence[Expr], dims: Sequence[int]
+    ) -> tuple[list[Expr], dict[int, Symbol]]:
+        """(the index, the loop variable of each dimension that has more than one element)."""
+        variables = {d: ix.Loop(f"{letter}{d}") for d in dims if size[d] != 1}
+        return [variables.get(d, Integer(0)) for d in range(len(size))], variables
+
+    def _same_layout(self, view: View, stride: Sequence[Expr] | None) -> bool:
+        return stride is None or all(
+            n == 1 or a == b for n, a, b in zip(view.size, view.stride, stride)
+        )
+
+    def _add(self, nest: Nest) -> None:
+        origin = origin_of(self._node)
+        self.graph.nodes.append(
+            Nest(
+                nest.variables,
+                nest.sizes,
+                nest.rvariables,
+                nest.rsizes,
+                nest.stores,
+                nest.inplace,
+                (origin,) if origin else (),
+                (self._node.name if self._node is not None else "",),
+            )
+        )
+
+
+def _rank_of(stride: Expr, dim: int) -> tuple:
+    size = int(stride) if stride.is_Integer else 1 << 60
+    return (-size, dim)
