@@ -1,4 +1,4 @@
-"""One captured ATen graph, compiled: the pipeline, and the value that AOTAutograd calls."""
+"""One captured ATen graph, compiled: the value that AOTAutograd calls."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import Any
 
 import torch
 
-from .errors import LoweringError
-from .fuse.collapse import collapse
-from .fuse.fuse import fuse
-from .ir.nodes import Buffer, Call, Graph, Nest, View
-from .ops.lowerer import Lowerer
+from .errors import BuildError, LoweringError
 from .passes.decompose import will_lower
+from .pipeline import lower_to_program
 from .runtime.bind import launchers
-from .runtime.program import Program, Writer
+from .runtime.prepare import build_cached, cached_program
+from .runtime.program import Program
 from .settings import Settings
-from .triton.emit import Emitted, emit
 from .triton.kernel import Kernel
 
 log = logging.getLogger("compile_lint.lowering")
@@ -30,6 +27,7 @@ class CompiledGraph:
         stage: "forward", "backward" or "inference".
         gm: The ATen graph it was compiled from.
         kernels: The generated kernels.
+        built: The kernels built for `target`, when one was asked for.
         fallbacks: Names of the operators that run by ATen, once for each call in the graph.
         source: The host program as Python text; empty when the whole graph runs by ATen.
     """
@@ -42,6 +40,7 @@ class CompiledGraph:
         kernels: tuple[Kernel, ...] = (),
         fallbacks: tuple[str, ...] = (),
         source: str = "",
+        built: tuple = (),
     ) -> None:
         self._boxed_call = True  # on the instance: wrappers copy `__dict__` only
         self.stage = stage
@@ -50,6 +49,7 @@ class CompiledGraph:
         self.kernels = kernels
         self.fallbacks = fallbacks
         self.source = source
+        self.built = built
 
     def __call__(self, args: list) -> Sequence:
         return self.run(args)
@@ -62,60 +62,54 @@ def compile_graph(
     if not will_lower(inputs, settings):
         return by_aten(gm, stage)
     try:
-        program = lower_to_program(gm, settings)
-    except LoweringError as error:
+        program = cached_program(
+            gm, inputs, settings, stage, lambda: lower_to_program(gm, settings)
+        )
+        return _bound(gm, program, settings, stage)
+    except (LoweringError, BuildError) as error:
         log.warning("the whole %s graph runs by ATen: %s", stage, error)
         return by_aten(gm, stage)
+
+
+def _bound(
+    gm: torch.fx.GraphModule, program: Program, settings: Settings, stage: str
+) -> CompiledGraph:
+    built: tuple = ()
     if settings.target is not None:
         # Built for another machine: here the graph runs by ATen.
+        built = build_cached(program.kernels, settings.target, settings.cache)
         run = by_aten(gm, stage).run
     else:
-        run = program.bind(launchers(program.kernels, settings))
-    return CompiledGraph(stage, gm, run, program.kernels, program.fallbacks, program.source)
+        device = gpu_of(gm)
+        call = program.bind(launchers(program.kernels, settings, device))
+        run = call if device is None else on_device(call, device)
+    return CompiledGraph(stage, gm, run, program.kernels, program.fallbacks, program.source, built)
 
 
-def lower_to_program(gm: torch.fx.GraphModule, settings: Settings) -> Program:
-    """The pipeline: ATen graph → nests → fused nests → kernels → host program.
+def gpu_of(gm: torch.fx.GraphModule) -> torch.device | None:
+    """The one GPU that a graph's tensors are on; None without one.
 
     Raises:
-        LoweringError: No kernel can be written for some nest.
+        LoweringError: The graph uses several.
     """
-    lowerer = Lowerer(gm)
-    graph = lowerer.run()
-    graph = fuse(graph, lowerer.values)
-    buffers = _buffers(graph)
-    unaligned = _unaligned(graph)
-    emitted: dict[int, Emitted] = {}
-    for k, node in enumerate(graph.nodes):
-        if isinstance(node, Nest):
-            node = graph.nodes[k] = collapse(node, lowerer.values)
-            emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
-    return Writer(graph, emitted, lowerer.fallbacks).write()
+    values = [node.meta.get("val") for node in gm.graph.nodes]
+    found = {x.device for x in values if isinstance(x, torch.Tensor) and x.device.type == "cuda"}
+    if len(found) > 1:
+        raise LoweringError("tensors on several GPUs")
+    return next(iter(found), None)
 
 
-def _buffers(graph: Graph) -> dict[str, Buffer]:
-    found = {b.name: b for b in graph.inputs if isinstance(b, Buffer)}
-    for name, value in graph.constants.items():
-        if isinstance(value, torch.Tensor):
-            found[name] = Buffer(name, value.dtype, value.device, (), ())
-    for node in graph.nodes:
-        if isinstance(node, Call):
-            found.update({b.name: b for _, b in node.outputs})
-        else:
-            found.update({s.buffer.name: s.buffer for s in node.stores})
-    return found
+def on_device(call: Callable[[list], Sequence], device: torch.device) -> Callable:
+    """`call` with this GPU as the current one."""
+    index = device.index or 0
 
+    def run(args: list) -> Sequence:
+        if torch.cuda.current_device() == index:
+            return call(args)
+        with torch.cuda.device(index):
+            return call(args)
 
-def _unaligned(graph: Graph) -> frozenset[str]:
-    """Buffers whose address isn't known to be divisible by 16."""
-    names = set()
-    for node in graph.nodes:
-        if isinstance(node, Call):
-            names |= {b.name for _, b in node.outputs}
-        else:
-            names |= node.inplace
-    names |= {name for name, value in graph.constants.items() if isinstance(value, torch.Tensor)}
-    return frozenset(names)
+    return run
 
 
 def by_aten(gm: torch.fx.GraphModule, stage: str) -> CompiledGraph:
@@ -128,6 +122,3 @@ def by_aten(gm: torch.fx.GraphModule, stage: str) -> CompiledGraph:
         return gm(*taken)
 
     return CompiledGraph(stage, gm, run, fallbacks=called)
-
-
-__all__ = ["CompiledGraph", "View", "by_aten", "compile_graph", "lower_to_program"]

@@ -179,7 +179,7 @@ def _device(nest: Nest) -> object:
 def _bytes(size: tuple[Expr, ...], itemsize: int) -> int:
     total = ix.product(size)
     if not total.is_Integer:
-        total = total.subs({s: UNKNOWN_SIZE for s in total.free_symbols})
+        total = total.subs(dict.fromkeys(total.free_symbols, UNKNOWN_SIZE))
     return int(total) * itemsize if total.is_Integer else UNKNOWN_SIZE * itemsize
 
 

@@ -15,6 +15,7 @@ from ..errors import LoweringError
 from ..ir import index as ix
 from ..ir.nodes import Buffer, Call, Graph, Ref, View
 from ..ir.values import Value
+from .control import hosted, writes
 from .lazy import Lazy
 from .nests import NestBuilder
 from .origins import origin_of
@@ -30,9 +31,11 @@ class Lowerer(NestBuilder):
         fallbacks: Names of the operators left to ATen, in order.
     """
 
-    def __init__(self, gm: torch.fx.GraphModule) -> None:
+    def __init__(self, gm: torch.fx.GraphModule, constants: dict[str, Any] | None = None) -> None:
         super().__init__()
         self.gm = gm
+        if constants is not None:
+            self.graph.constants = constants  # a program's, so that their names are unique in it
         self.fallbacks: list[str] = []
         self._env: dict[torch.fx.Node, Any] = {}
 
@@ -186,6 +189,10 @@ class Lowerer(NestBuilder):
         env = name_parts(value, ())
         bindings = node.meta.get("unbacked_bindings") or {}
         inplace = frozenset(self._written_by(node))
+        if hosted(node.target) is not None and any(
+            writes(part) for part in self._subgraphs_of(node)
+        ):
+            inplace = frozenset(reads)
         self._add_call(
             Call(
                 node.target,
@@ -199,8 +206,13 @@ class Lowerer(NestBuilder):
                 (origin_of(node),),
             )
         )
-        self.fallbacks.append(str(node.target))
+        if hosted(node.target) is None:
+            self.fallbacks.append(str(node.target))
         return env
+
+    def _subgraphs_of(self, node: torch.fx.Node) -> list[torch.fx.GraphModule]:
+        used = [getattr(self.gm, str(n.target)) for n in node.all_input_nodes if n.op == "get_attr"]
+        return [part for part in used if isinstance(part, torch.fx.GraphModule)]
 
     def _written_by(self, node: torch.fx.Node) -> list[str]:
         schema = getattr(node.target, "_schema", None)

@@ -19,6 +19,8 @@ BY_ATEN = frozenset(
     "_scaled_dot_product_flash_attention_for_cpu max_pool2d_with_indices max_pool3d_with_indices "
     "max_unpool2d max_unpool3d adaptive_max_pool2d adaptive_max_pool3d cudnn_batch_norm "
     "cudnn_batch_norm_backward miopen_batch_norm_backward _fused_rms_norm _weight_norm_interface "
+    # Its decomposition hands a real tensor back where AOTAutograd's fake ones are.
+    "lift_fresh "
     # Random numbers are eager's own, draw by draw.
     "bernoulli uniform normal randn exponential cauchy geometric log_normal dropout alpha_dropout "
     "native_dropout _fused_dropout".split()

@@ -29,13 +29,3 @@ def laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
         return tensor
     copy = torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device)
     return copy.copy_(tensor)
-
-
-def aligned(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, at an address divisible by 16."""
-    if tensor.data_ptr() % 16 == 0:
-        return tensor
-    copy = torch.empty_strided(
-        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
-    )
-    return copy.copy_(tensor)

@@ -21,6 +21,7 @@ from ..ir.index import Div, Rem
 from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, View
 from ..triton.emit import Emitted
 from ..triton.kernel import Kernel
+from . import control, host
 
 _WORD = re.compile(r"\b(?:arg|buf|out|constant_)\d+\b")
 
@@ -43,9 +44,8 @@ class Program:
 
     def bind(self, launchers: Sequence[Callable[..., None]]) -> Callable[[list], list]:
         """`call` with each kernel's name bound to what launches it."""
-        from . import host
-
         namespace: dict[str, Any] = dict(self.constants)
+        namespace.update(vars(control))
         namespace.update(vars(host))
         namespace["torch"] = torch
         for k, launcher in enumerate(launchers):
@@ -71,19 +71,51 @@ def _tuple(items: Sequence[Any]) -> str:
     return f"({inside},)" if len(items) == 1 else f"({inside})"
 
 
-class Writer:
-    """Writes the program of a graph; `emitted` gives each nest's kernel."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A lowered graph with its kernels.
 
-    def __init__(self, graph: Graph, emitted: Mapping[int, Emitted], fallbacks: Sequence[str]):
-        self.graph = graph
-        self.emitted = emitted
-        self.fallbacks = tuple(fallbacks)
+    Attributes:
+        emitted: The kernel of each nest, by its place in the graph.
+        fallbacks: Operators that it leaves to ATen, those of its subgraphs too.
+        parts: Its subgraphs by their constants' names; None: run by ATen.
+    """
+
+    graph: Graph
+    emitted: Mapping[int, Emitted]
+    fallbacks: tuple[str, ...]
+    parts: Mapping[str, Part | None] = field(default_factory=dict)
+
+
+class Writer:
+    """Writes the program of a graph. A subgraph is a function inside its graph's function, where
+    it sees the sizes known there; kernels and constants are the whole program's (`outer`)."""
+
+    def __init__(self, part: Part, outer: Writer | None = None) -> None:
+        self.part = part
+        self.graph = part.graph
+        self.emitted = part.emitted
+        self.inside = outer is not None
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = dict(graph.constants)
-        self.kernels: dict[str, tuple[int, Kernel]] = {}
+        self.constants: dict[str, Any] = outer.constants if outer else dict(part.graph.constants)
+        self.kernels: dict[str, tuple[int, Kernel]] = outer.kernels if outer else {}
         self.allocated: set[str] = set()
 
     def write(self) -> Program:
+        source = "".join(f"{line}\n" for line in self._function("call"))
+        named = set(_WORD.findall(source))
+        return Program(
+            source,
+            tuple(kernel for _, kernel in self.kernels.values()),
+            self.part.fallbacks,
+            {name: value for name, value in self.constants.items() if name in named},
+        )
+
+    def _function(self, name: str) -> list[str]:
+        functions = []
+        for constant, part in self.part.parts.items():
+            if part is not None:
+                functions += Writer(part, self)._function(_subgraph_name(constant))
         self._inputs()
         for k, node in enumerate(self.graph.nodes):
             if isinstance(node, Call):
@@ -92,9 +124,7 @@ class Writer:
                 self._launch(node, self.emitted[k])
         result = ", ".join(self._output(value) for value in self.graph.outputs)
         self.lines.append(f"return [{result}]")
-        source = "def call(args):\n" + "".join(f"    {line}\n" for line in self._freed())
-        kernels = tuple(kernel for _, kernel in self.kernels.values())
-        return Program(source, kernels, self.fallbacks, self.constants)
+        return [f"def {name}(args):", *(f"    {line}" for line in (*functions, *self._freed()))]
 
     def _inputs(self) -> None:
         names = []
@@ -116,19 +146,11 @@ class Writer:
                     if isinstance(n, sympy.Symbol) and n.name not in bound:
                         self.lines.append(f"{n.name} = {given.name}.size({dim})")
                         bound.add(n.name)
-        aligned = self._launched_inputs()
-        for given in self.graph.inputs:
-            if isinstance(given, Buffer) and given.name in aligned:
-                self.lines.append(f"{given.name} = aligned({given.name})")
-
-    def _launched_inputs(self) -> set[str]:
-        """Inputs whose kernels were promised an address divisible by 16."""
-        found = set()
-        for emitted in self.emitted.values():
-            for name, argument in zip(emitted.buffers, emitted.kernel.arguments):
-                if name.startswith("arg") and argument.divisible and not argument.written:
-                    found.add(name)
-        return found
+        if self.inside:  # its caller hands it rows of tensors, or its own results
+            for given in self.graph.inputs:
+                if isinstance(given, Buffer) and given.size:
+                    stride = _tuple(given.stride)
+                    self.lines.append(f"{given.name} = laid_out({given.name}, {stride})")
 
     def _launch(self, nest: Nest, emitted: Emitted) -> None:
         for store in nest.stores:
@@ -188,6 +210,8 @@ class Writer:
         if isinstance(target, torch._ops.OpOverload):
             return f"torch.ops.{target}"
         if isinstance(target, torch._ops.HigherOrderOperator):
+            if target.__name__ in control.HOSTED and self.part.parts:
+                return target.__name__
             name = f"torch.ops.higher_order.{target.__name__}"
             if getattr(torch.ops.higher_order, target.__name__, None) is target:
                 return name
@@ -208,6 +232,9 @@ class Writer:
         if isinstance(value, Ref):
             return self._view(value.view)
         if isinstance(value, Constant):
+            if value in self.part.parts:
+                compiled = self.part.parts[value] is not None
+                return _subgraph_name(value) if compiled else f"boxed({value})"
             return str(value)
         if isinstance(value, (Expr, sympy.logic.boolalg.Boolean)):
             return size_text(value)
@@ -258,6 +285,10 @@ class Writer:
 
 
 INF = float("inf")
+
+
+def _subgraph_name(constant: str) -> str:
+    return constant.replace("constant", "subgraph")
 
 
 def _kernel_name(nest: Nest, number: int) -> str:

@@ -52,7 +52,7 @@ def hint(size: Expr) -> int:
     """A size, or a guess of it."""
     if size.is_Integer:
         return int(size)
-    guess = size.subs({s: HINT for s in size.free_symbols})
+    guess = size.subs(dict.fromkeys(size.free_symbols, HINT))
     return int(guess) if guess.is_Integer else HINT
 
 

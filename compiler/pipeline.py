@@ -1,0 +1,100 @@
+"""The pipeline: an ATen graph becomes nests, fused nests, kernels and a host program."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .errors import LoweringError
+from .fuse.collapse import collapse
+from .fuse.fuse import fuse
+from .ir.nodes import Buffer, Call, Graph, Nest
+from .ops.control import hosted, writes
+from .ops.lowerer import Constant, Lowerer
+from .runtime.program import Part, Program, Writer
+from .settings import Settings
+from .triton.emit import Emitted, emit
+
+log = logging.getLogger("compile_lint.lowering")
+
+
+def lower_to_program(gm: torch.fx.GraphModule, settings: Settings) -> Program:
+    """The whole pipeline.
+
+    Raises:
+        LoweringError: No kernel can be written for some nest.
+    """
+    return Writer(_part(gm, settings, {})).write()
+
+
+def _part(
+    gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]
+) -> Part:
+    """A graph, and the subgraphs of its control flow, lowered; `constants` is the program's."""
+    lowerer = Lowerer(gm, constants)
+    graph = lowerer.run()
+    graph = fuse(graph, lowerer.values)
+    buffers = _buffers(graph)
+    unaligned = _unaligned(graph)
+    emitted: dict[int, Emitted] = {}
+    for k, node in enumerate(graph.nodes):
+        if isinstance(node, Nest):
+            node = graph.nodes[k] = collapse(node, lowerer.values)
+            emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
+    parts: dict[str, Part | None] = {}
+    fallbacks = list(lowerer.fallbacks)
+    for node in graph.nodes:
+        if isinstance(node, Call) and hosted(node.target) is not None:
+            for name in _subgraphs(node, constants):
+                part = parts[name] = _subpart(constants[name], settings, constants)
+                fallbacks += _operators(constants[name]) if part is None else part.fallbacks
+    return Part(graph, emitted, tuple(fallbacks), parts)
+
+
+def _subgraphs(call: Call, constants: dict[str, Any]) -> list[str]:
+    names = [x for x in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(x, Constant)]
+    return [name for name in names if isinstance(constants[name], torch.fx.GraphModule)]
+
+
+def _subpart(
+    gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]
+) -> Part | None:
+    if writes(gm):
+        return None  # its operands must be the caller's own tensors
+    try:
+        return _part(gm, settings, constants)
+    except LoweringError as error:
+        log.info("a subgraph runs by ATen: %s", error)
+        return None
+
+
+def _operators(gm: torch.fx.GraphModule) -> list[str]:
+    return [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
+
+
+def _buffers(graph: Graph) -> dict[str, Buffer]:
+    found = {b.name: b for b in graph.inputs if isinstance(b, Buffer)}
+    for name, value in graph.constants.items():
+        if isinstance(value, torch.Tensor):
+            found[name] = Buffer(name, value.dtype, value.device, (), ())
+    for node in graph.nodes:
+        if isinstance(node, Call):
+            found.update({b.name: b for _, b in node.outputs})
+        else:
+            found.update({s.buffer.name: s.buffer for s in node.stores})
+    return found
+
+
+def _unaligned(graph: Graph) -> frozenset[str]:
+    """Buffers whose address isn't known to be divisible by 16."""
+    names = set()
+    for node in graph.nodes:
+        if isinstance(node, Call):
+            names |= {b.name for _, b in node.outputs}
+        else:
+            names |= node.inplace
+    names |= {name for name, value in graph.constants.items() if isinstance(value, torch.Tensor)}
+    return frozenset(names)
