@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import compile, kernels
+    from .building import BuildReport, build
     from .capture.breaks import GraphBreak
     from .capture.compilation import Recompile
     from .errors import (
@@ -30,10 +31,20 @@ if TYPE_CHECKING:
     )
     from .explaining import Explanation, explain
     from .logs import set_logs
+    from .runtime.artifacts import ArtifactInfo, load_cache_artifacts, save_cache_artifacts
+    from .runtime.store import CacheInfo, cache_info, clear_cache
 
 _HOME = {
     "compile": "api",
     "kernels": "api",
+    "build": "building",
+    "BuildReport": "building",
+    "cache_info": "runtime.store",
+    "clear_cache": "runtime.store",
+    "CacheInfo": "runtime.store",
+    "save_cache_artifacts": "runtime.artifacts",
+    "load_cache_artifacts": "runtime.artifacts",
+    "ArtifactInfo": "runtime.artifacts",
     "explain": "explaining",
     "Explanation": "explaining",
     "GraphBreak": "capture.breaks",
@@ -52,9 +63,17 @@ _HOME = {
 
 __all__ = [
     "compile",
+    "build",
     "explain",
     "kernels",
     "set_logs",
+    "cache_info",
+    "clear_cache",
+    "save_cache_artifacts",
+    "load_cache_artifacts",
+    "ArtifactInfo",
+    "BuildReport",
+    "CacheInfo",
     "Explanation",
     "GraphBreak",
     "Recompile",

@@ -69,9 +69,9 @@ def compile(
         TypeError: `fn` is a class, isn't callable, or is a lazy module that has no weights yet.
 
     The compiled function raises, besides what `fn` itself raises:
-        CaptureError: With `fullgraph`, Dynamo can't capture `fn`. Lists every graph break. To find
-            them `fn` runs once more, and what that changed is put back (`collect=False`: it
-            doesn't run, only the first break is listed).
+        CaptureError: With `fullgraph`, Dynamo can't capture `fn`. Lists every graph break. Where
+            tracing alone can't tell them all, `fn` runs once, and what that changed is put back
+            (`collect=False`: it never runs, only the first break is listed).
         torch._dynamo.exc.FailOnRecompileLimitHit: With `fullgraph`, too many versions, as in torch.
     """
     settings = Settings.of(mode=mode, target=target, options=options)

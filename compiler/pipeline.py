@@ -11,12 +11,16 @@ from torch.utils import _pytree as pytree
 from .errors import LoweringError
 from .fuse.collapse import collapse
 from .fuse.fuse import fuse
-from .ir.nodes import Buffer, Call, Graph, Nest
+from .ir.nodes import Buffer, Call, Graph, Loop, Nest
+from .ir.values import Values
+from .ir.verify import verify
 from .ops.control import hosted, writes
 from .ops.lowerer import Constant, Lowerer
+from .passes.predicate import predicate
 from .runtime.program import Part, Program, Writer
 from .settings import Settings
 from .triton.emit import Emitted, emit
+from .triton.loop import emit_loop
 
 log = logging.getLogger("compile_lint.lowering")
 
@@ -30,19 +34,26 @@ def lower_to_program(gm: torch.fx.GraphModule, settings: Settings) -> Program:
     return Writer(_part(gm, settings, {})).write()
 
 
-def _part(
-    gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]
-) -> Part:
+def _part(gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]) -> Part:
     """A graph, and the subgraphs of its control flow, lowered; `constants` is the program's."""
-    lowerer = Lowerer(gm, constants)
+    on_cpu = settings.interpret or settings.target is not None
+    lowerer = Lowerer(predicate(gm), constants, on_cpu)
     graph = lowerer.run()
+    check = verify if settings.verify or settings.interpret else _trust
+    check(graph, lowerer.values, "lowering")
     graph = fuse(graph, lowerer.values)
+    check(graph, lowerer.values, "fusion")
     buffers = _buffers(graph)
     unaligned = _unaligned(graph)
     emitted: dict[int, Emitted] = {}
     for k, node in enumerate(graph.nodes):
         if isinstance(node, Nest):
-            node = graph.nodes[k] = collapse(node, lowerer.values)
+            graph.nodes[k] = collapse(node, lowerer.values)
+    check(graph, lowerer.values, "collapsing loops")
+    for k, node in enumerate(graph.nodes):
+        if isinstance(node, Loop):
+            emitted[k] = emit_loop(node, lowerer.values, buffers, unaligned, settings.interpret)
+        elif isinstance(node, Nest):
             emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
     parts: dict[str, Part | None] = {}
     fallbacks = list(lowerer.fallbacks)
@@ -52,6 +63,10 @@ def _part(
                 part = parts[name] = _subpart(constants[name], settings, constants)
                 fallbacks += _operators(constants[name]) if part is None else part.fallbacks
     return Part(graph, emitted, tuple(fallbacks), parts)
+
+
+def _trust(graph: Graph, values: Values, after: str) -> None:
+    """In place of `verify` where nobody asked for it."""
 
 
 def _subgraphs(call: Call, constants: dict[str, Any]) -> list[str]:

@@ -21,9 +21,10 @@ class Settings:
         target: Build kernels ahead of time for this device ("cuda:90", "hip:gfx942") and run the
             graph by ATen. None: run on the device of the inputs.
         interpret: Run the generated kernels under Triton's interpreter, on CPU tensors.
-        verify: Check the graph's invariants after every pass.
+        verify: Check the graph's invariants after every pass; `interpret` always does.
         cache: Use the cache on disk.
-        collect: When a function can't be captured, run it once more to find every graph break.
+        collect: When a function can't be captured, look for every graph break, if need be by
+            running the function once.
     """
 
     mode: str = "default"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 import torch
 
 TORCH = f"{Path(torch.__file__).parent}/"
+PYTHON = f"{sysconfig.get_path('stdlib')}/"
 OURS = f"{Path(__file__).parents[1]}/"
 # Dynamo puts what a break led to under this line.
 GLUE = "*** While handling this graph break, another graph break occurred: ***"
@@ -29,7 +31,7 @@ class GraphBreak:
         id: The id in torch's registry of graph breaks, "GB0170"; empty if Dynamo gave none.
         type: Its short name in that registry, "Data-dependent branching".
         reason: What Dynamo says about it, as one line.
-        file: The innermost file outside torch.
+        file: The innermost file outside torch and Python's own library.
         line: The line in `file`; 0 if Dynamo told none.
         function: The function that the line stands in.
         code: That line's text.
@@ -124,9 +126,15 @@ def of(
 
 
 def user_frames(stack: Iterable[traceback.FrameSummary]) -> Iterable[traceback.FrameSummary]:
-    """The frames that are neither torch's nor ours; torch's own if there are no others."""
+    """The frames outside torch, Python's library and this package; torch's if there are none."""
     frames = [f for f in stack if not f.filename.startswith(OURS)]
-    return [f for f in frames if not f.filename.startswith(TORCH)] or frames
+    return [f for f in frames if not _foreign(f.filename)] or frames
+
+
+def _foreign(file: str) -> bool:
+    if file.startswith((TORCH, "<frozen ")):  # Python freezes os and its like
+        return True
+    return file.startswith(PYTHON) and "site-packages" not in file
 
 
 def plain_name(name: str) -> str:
@@ -137,8 +145,8 @@ def plain_name(name: str) -> str:
 
 def _told(text: str) -> list[traceback.FrameSummary]:
     """The user's stack out of an error's text, where Dynamo wrote it there only."""
-    _, found, told = text.rpartition("from user code:")
-    if not found:
+    told = re.split(r"from user code:|User Stack \(most recent call last\):", text)
+    if len(told) == 1:
         return []
-    places = re.findall(r'File "(.+?)", line (\d+), in (\S+)', told)
+    places = re.findall(r'File "(.+?)", line (\d+), in (\S+)', told[-1])
     return [traceback.FrameSummary(file, int(line), name) for file, line, name in places]

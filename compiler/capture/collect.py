@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch._dynamo
 import torch._dynamo.exc
+from torch._dynamo.exc import BackendCompilerFailed
 from torch.utils._pytree import tree_map_only
 
 from ..errors import CaptureError
@@ -45,7 +46,7 @@ def capture_error(
         collect: Look for further breaks.
     """
     notes: list[str] = []
-    with Recorder(home, ignored=(Finished,)) as recorder:
+    with Recorder(home, ignored=(Finished, BackendCompilerFailed)) as recorder:
         recorder.add(error, "")
         try:
             if not collect:

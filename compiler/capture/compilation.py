@@ -128,10 +128,12 @@ class Compilation:
     ) -> CaptureError | None:
         """What to raise in place of `error`; None if it isn't Dynamo refusing the function."""
         from torch._dynamo.exc import TorchDynamoException
+        from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
         if not self.fullgraph:
             return None
-        if not isinstance(error, TorchDynamoException) and not str(error).startswith(NO_FRAME):
+        of_dynamo = isinstance(error, (TorchDynamoException, GuardOnDataDependentSymNode))
+        if not of_dynamo and not str(error).startswith(NO_FRAME):
             return None
         return capture_error(
             traceable(self.fn),
@@ -140,7 +142,7 @@ class Compilation:
             self.dynamic,
             error,
             home_of(self.fn, self.name),
-            collect=self.settings.collect and isinstance(error, TorchDynamoException),
+            collect=self.settings.collect and of_dynamo,
         )
 
     def _recompiles(self) -> list[Recompile]:

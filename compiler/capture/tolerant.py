@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 import torch._dynamo
-from torch._dynamo.exc import Unsupported, UserError
+from torch._dynamo.exc import BackendCompilerFailed, Unsupported, UserError
 
 from .recorder import RAISED, Recorder
 
@@ -129,7 +129,7 @@ def _trace(
     compiled = torch.compile(fn, backend=_never, fullgraph=True, dynamic=dynamic)
     try:
         compiled(*args, **kwargs)
-    except Finished:
+    except (Finished, BackendCompilerFailed):
         return True
     except Exception as error:
         return str(error).startswith(RAISED)
@@ -137,6 +137,7 @@ def _trace(
 
 
 def _never(_gm: torch.fx.GraphModule, _inputs: Any) -> Callable:
+    """The backend of a trace: where Dynamo calls it the graph is whole."""
     raise Finished
 
 

@@ -36,7 +36,8 @@ def _merge_pair(
     nest: Nest, values: Values, outer: Symbol, fast: Symbol, inner: bool
 ) -> Nest | None:
     length = nest.loops[fast]
-    roots = values.ordered([s.value for s in nest.stores])
+    places = [values.index(s.position) for s in nest.stores]
+    roots = values.ordered([*(s.value for s in nest.stores), *places])
     if any(v.op == "scan" and v.attrs[1] in (outer, fast) for v in roots):
         return None
     for e in _expressions(nest, roots):
@@ -57,7 +58,6 @@ def _merge_pair(
         if inner
         else replace(nest, variables=kept, sizes=sizes)
     )
-    places = [values.index(s.position) for s in nest.stores]
     changed = values.substitute(
         [*(s.value for s in nest.stores), *places],
         mapping,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sympy import Expr
 
 from ..ir import index as ix
-from ..ir.nodes import Call, Graph, Nest, Ref, View
+from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, View
 from ..ir.values import Values
 from .align import accesses
 from .merge import MOST_BUFFERS, merge
@@ -188,13 +188,14 @@ def _without_dead_stores(
 ) -> list[Nest | Call]:
     """Drop stores that no other node, call or output reads, from the end backwards."""
     wanted = {v.buffer.name for v in graph.outputs if isinstance(v, View)}
+    wanted |= {b.name for b in graph.inputs if isinstance(b, Buffer)}
     kept: list[Nest | Call] = []
     for node in reversed(nodes):
         if isinstance(node, Call):
             kept.append(node)
             wanted |= set(node.reads) | _referred(node)
             continue
-        stores = tuple(s for s in node.stores if s.buffer.name in wanted | node.inplace)
+        stores = tuple(s for s in node.stores if s.buffer.name in wanted)
         if not stores:
             continue
         node = replace(node, stores=stores)

@@ -23,6 +23,8 @@ def merge(first: Nest, second: Nest, values: Values) -> Nest | None:
     if first.rvariables and second.rvariables and first.rsizes != second.rsizes:
         if sympy.expand(ix.product(first.rsizes) - ix.product(second.rsizes)) != 0:
             return None
+    if _clash(first, second):
+        return None
     swapped = bool(second.rvariables) and not first.rvariables
     host, guest = (second, first) if swapped else (first, second)
     for mapping in alignments(guest, host, values):
@@ -30,6 +32,18 @@ def merge(first: Nest, second: Nest, values: Values) -> Nest | None:
         if merged is not None:
             return merged
     return None
+
+
+def _clash(first: Nest, second: Nest) -> bool:
+    """Whether some point of one nest would have to wait for another point of the other.
+
+    A buffer that both write, as where a scatter follows the copy it writes to; additions, which
+    count the loops' points, beside inner loops that they don't depend on.
+    """
+    if {s.buffer.name for s in first.stores} & {s.buffer.name for s in second.stores}:
+        return True
+    added = any(s.mode == "add" for s in (*first.stores, *second.stores))
+    return added and bool(first.rvariables or second.rvariables)
 
 
 def _merged(
@@ -94,11 +108,11 @@ def _joined(
     rewritten_inputs = {store.buffer.name for store in after if store.buffer.name in second.inplace}
     read_before = {
         (v.attrs[0], v.attrs[1])
-        for v in values.ordered([s.value for s in before])
+        for v in values.ordered([*(s.value for s in before), *(values.index(s.position) for s in before)])
         if v.op == "load" and v.attrs[0] in rewritten_inputs
     }
     places = {store.buffer.name: store.position for store in after}
-    if any(places[name] != position for name, position in read_before):
+    if any(_computed(position, values) or places[name] != position for name, position in read_before):
         return None  # another point may have been overwritten already
     failed = False
 
@@ -107,7 +121,8 @@ def _joined(
         store = made.get(load.attrs[0])
         if store is None:
             return None
-        if store.mode != "set" or store.position != load.attrs[1]:
+        unknown = store.mode != "set" or _computed(store.position, values)
+        if unknown or store.position != load.attrs[1]:
             failed = True
             return None
         value = store.value
@@ -129,6 +144,11 @@ def _joined(
     )
 
 
+def _computed(position: Expr, values: Values) -> bool:
+    """Whether a place is data, so that several points may share it."""
+    return any(values.behind(symbol) is not None for symbol in position.free_symbols)  # type: ignore[arg-type]
+
+
 def _serializes(mapping: dict[Symbol, Expr], host: Nest, guest: Nest, first: Nest) -> bool:
     """Whether a wide pointwise nest would be walked by few programs, after a reduction."""
     if guest is first:
@@ -145,7 +165,8 @@ def _serializes(mapping: dict[Symbol, Expr], host: Nest, guest: Nest, first: Nes
 def _inner_disagrees(stores: tuple[Store, ...], host: Nest, values: Values) -> bool:
     """Whether some reduction doesn't run over exactly the host's inner loops."""
     inner = set(host.rvariables)
-    for value in values.ordered([s.value for s in stores]):
+    places = [values.index(s.position) for s in stores]
+    for value in values.ordered([*(s.value for s in stores), *places]):
         if value.op == "reduce" and set(value.attrs[1]) != inner:
             return True
         if value.op == "scan" and {value.attrs[1]} != inner:

@@ -237,6 +237,11 @@ def _split(e: Expr, d: Expr) -> tuple[Expr, Expr]:
     """e = d * whole + rest, by terms."""
     whole, rest = [], []
     for term in Add.make_args(e):
+        if term.is_Integer and d.is_Integer:
+            # What stays is never negative: quotients of negative numbers aren't floors in Triton.
+            whole.append(Integer(int(term) // int(d)))
+            rest.append(Integer(int(term) % int(d)))
+            continue
         quotient = _divide_term(term, d)
         if quotient is None:
             rest.append(term)

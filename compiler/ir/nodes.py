@@ -134,6 +134,27 @@ class Call:
         return f"{self.result} = {self.target}(…)  # by ATen"
 
 
+@dataclass(frozen=True, slots=True)
+class Loop(Call):
+    """A `while_loop` as one kernel: the state stays in registers from the first round to the last.
+
+    Attributes:
+        nest: Its loops; its stores write the state after the last round.
+        start, next: Each state tensor's value before the first round, and after one more.
+        test: Whether there is one more round; it depends on no loop variable.
+
+    `next` and `test` read the state as values "carry" (number,).
+    """
+
+    nest: Nest = field(kw_only=True)
+    start: tuple[Value, ...] = field(kw_only=True)
+    next: tuple[Value, ...] = field(kw_only=True)
+    test: Value = field(kw_only=True)
+
+    def __str__(self) -> str:
+        return f"while {self.test}:\n{self.nest}"
+
+
 @dataclass(slots=True)
 class Graph:
     """A lowered graph. Printable; `ir.verify` says what must hold."""

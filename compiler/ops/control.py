@@ -10,9 +10,7 @@ from typing import Any
 
 import torch
 
-HOSTED = frozenset(
-    "cond while_loop while_loop_stack_output scan map_impl associative_scan".split()
-)
+HOSTED = frozenset("cond while_loop while_loop_stack_output scan map_impl associative_scan".split())
 
 
 def hosted(target: Any) -> str | None:

@@ -9,6 +9,7 @@ import torch
 from sympy import Expr, Integer
 
 from ..errors import LoweringError
+from ..ir import index as ix
 from ..ir.values import Value, Values
 from .lazy import SUPPORTED, Lazy, broadcast_index
 from .table import lowering
@@ -36,32 +37,53 @@ def _check(*tensors: Lazy) -> None:
             raise LoweringError(f"indexes {t.dtype}")
 
 
+def as_rank(i: Sequence[Expr], rank: int) -> Sequence[Expr]:
+    """An index of a 0-dim tensor as one of a tensor with one element, and back."""
+    return [*i, *[Integer(0)] * (rank - len(i))][:rank]
+
+
+def along(lower: Any, x: Lazy, dim: int, index: Lazy, i: Sequence[Expr]) -> list[Expr]:
+    """The index into x: i, but in `dim` what `index` says there."""
+    if not x.size:
+        return []
+    dim %= len(x.size)
+    p = place(lower, index.at(i), x.size[dim], wrap=False)
+    return [p if d == dim else j for d, j in enumerate(as_rank(i, len(x.size)))]
+
+
 @lowering("aten.gather")
 def gather(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, index: Lazy, **kwargs: Any) -> Lazy:
     _check(x, index)
-    if not x.size or not index.size:
-        raise LoweringError("gathers from or by a 0-dim tensor")
-    dim %= len(x.size)
-
-    def at(i: Sequence[Expr]) -> Value:
-        p = place(lower, index.at(i), x.size[dim], wrap=False)
-        return x.at([p if d == dim else j for d, j in enumerate(i)])
-
-    return Lazy(index.size, x.dtype, x.device, at)
+    return Lazy(
+        index.size, x.dtype, x.device, lambda i: x.at(along(lower, x, dim, index, i))
+    )
 
 
 @lowering("aten.index_select")
 def index_select(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, index: Lazy) -> Lazy:
     _check(x, index)
-    if not x.size or not index.size:
-        raise LoweringError("selects from or by a 0-dim tensor")
-    dim %= len(x.size)
+    dim %= max(len(x.size), 1)
 
     def at(i: Sequence[Expr]) -> Value:
-        p = place(lower, index.at([i[dim]]), x.size[dim], wrap=False)
+        if not x.size:
+            return x.at([])
+        p = place(lower, index.at(as_rank(i[dim : dim + 1], len(index.size))), x.size[dim], False)
         return x.at([p if d == dim else j for d, j in enumerate(i)])
 
     return Lazy(lower.size_of(node), x.dtype, x.device, at)
+
+
+@lowering("aten.take")
+def take(lower: Any, node: torch.fx.Node, x: Lazy, index: Lazy) -> Lazy:
+    _check(x, index)
+    length = ix.product(x.size)
+    if length == 0:
+        raise LoweringError("takes from an empty tensor")
+
+    def at(i: Sequence[Expr]) -> Value:
+        return x.at(ix.unflatten(place(lower, index.at(i), length), x.size))
+
+    return Lazy(index.size, x.dtype, x.device, at)
 
 
 @lowering("aten.embedding")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from sympy import Expr
+from sympy import Expr, Symbol
 from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
@@ -31,9 +32,15 @@ class Lowerer(NestBuilder):
         fallbacks: Names of the operators left to ATen, in order.
     """
 
-    def __init__(self, gm: torch.fx.GraphModule, constants: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        gm: torch.fx.GraphModule,
+        constants: dict[str, Any] | None = None,
+        on_cpu: bool = True,
+    ) -> None:
         super().__init__()
         self.gm = gm
+        self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
         self.fallbacks: list[str] = []
@@ -86,6 +93,8 @@ class Lowerer(NestBuilder):
             self._env[node] = Constant(name)
 
     def _call_function(self, node: torch.fx.Node) -> None:
+        from .loops import one_kernel  # which lowers the loop's body by a lowerer
+
         if node.target is operator.getitem:
             self._env[node] = self._argument(node.args[0])[node.args[1]]
             return
@@ -99,14 +108,22 @@ class Lowerer(NestBuilder):
             self._env[node] = value
             return
         lowered = lowering_of(node.target)
-        if lowered is not None:
-            before = len(self.graph.nodes)
+        if hosted(node.target) == "while_loop":
+            attempt = one_kernel
+        elif lowered is not None:
+            attempt = partial(Lowerer._lowered, lowered=lowered)
+        else:
+            attempt = None
+        if attempt is not None:
+            before, homes = len(self.graph.nodes), len(self._homes)
             try:
-                self._env[node] = self._lowered(node, lowered)
+                self._env[node] = attempt(self, node)
                 return
             except LoweringError as error:
-                log.info("%s runs by ATen: %s", node.target, error)
+                log.info("%s isn't lowered: %s", node.target, error)
                 del self.graph.nodes[before:]
+                while len(self._homes) > homes:  # they lay in buffers of these nests
+                    self._homes.popitem()
         self._env[node] = self._by_aten(node)
 
     def _lowered(self, node: torch.fx.Node, lowered: Callable) -> Any:
@@ -126,6 +143,8 @@ class Lowerer(NestBuilder):
             )
         if x.device != expected.device or any(a.device != x.device for a in self._tensors_of(node)):
             raise LoweringError("tensors on several devices")
+        if x.device.type == "cpu" and not self.on_cpu:
+            raise LoweringError("a tensor on the CPU")
         if x.view is not None:
             return x
         x = Lazy(x.size, x.dtype, x.device, self._remembering(x.at))
@@ -187,7 +206,7 @@ class Lowerer(NestBuilder):
             return part
 
         env = name_parts(value, ())
-        bindings = node.meta.get("unbacked_bindings") or {}
+        bindings = _bindings(node)
         inplace = frozenset(self._written_by(node))
         if hosted(node.target) is not None and any(
             writes(part) for part in self._subgraphs_of(node)
@@ -237,6 +256,15 @@ class Lowerer(NestBuilder):
 
     # Small parts.
 
+    def operand(self, x: Any) -> Any:
+        """What a node of the graph was lowered to."""
+        return self._argument(x)
+
+    def space(self, size: Sequence[Expr]) -> tuple[list[Expr], tuple[Symbol, ...]]:
+        """(the index of a point of an index space, its loop variables)."""
+        index, variables = self._variables("d", size, range(len(size)))
+        return index, tuple(variables.values())
+
     def _argument(self, x: Any) -> Any:
         return self._env[x] if isinstance(x, torch.fx.Node) else x
 
@@ -251,6 +279,19 @@ class Lowerer(NestBuilder):
 
 class Constant(str):
     """The name of a constant of the graph that isn't a tensor: a subgraph."""
+
+
+def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
+    """Symbols of sizes that depend on data, by where the node's result tells them."""
+    bindings = node.meta.get("unbacked_bindings") or {}
+    for leaf in pytree.tree_leaves(node.meta.get("val")):
+        numbers = [leaf] if isinstance(leaf, torch.SymInt) else getattr(leaf, "shape", ())
+        for number in numbers:
+            if isinstance(number, torch.SymInt):
+                # Tracing the graph anew has named them anew; shapes keep the first names.
+                renamed = getattr(number.node.shape_env, "unbacked_renamings", {})
+                return {renamed.get(symbol, symbol): path for symbol, path in bindings.items()}
+    return bindings
 
 
 def _cheap(value: Value) -> bool:

@@ -150,6 +150,23 @@ class NestBuilder:
         )
         return self.lazy(View(buffer, x.size, tuple(stride)))
 
+    def scatter(
+        self,
+        view: View,
+        size: Sequence[Expr],
+        point: Callable[[Sequence[Expr]], Sequence[Expr]],
+        value: Callable[[Sequence[Expr]], Value],
+        mode: str,
+    ) -> None:
+        """Write `value(i)` to `point(i)` of a view, in place, for each i below `size`."""
+        index, variables = self._variables("d", size, range(len(size)))
+        self.loops = {variables[d]: size[d] for d in variables}
+        place = sympy.expand(ix.flat(point(index), view.stride, view.offset))
+        store = Store(view.buffer, ix.simplify(place, self.loops), value(index), mode)
+        inplace = frozenset({view.buffer.name})
+        sizes = tuple(self.loops.values())
+        self._add(Nest(tuple(self.loops), sizes, (), (), (store,), inplace))
+
     def new_buffer(
         self,
         dtype: torch.dtype,

@@ -23,6 +23,12 @@ BOOL = KIND.ALWAYS_BOOL
 KEEP = KIND.NO_OPMATH
 
 
+PLAIN_PRIMS = (
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh "
+    "asinh acosh atanh erf erfc lgamma atan2 hypot copysign nextafter"
+).split()
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """How one operator computes one element.
@@ -109,6 +115,32 @@ ROWS = (
     Row("aten.bitwise_xor", s.bitwise("xor")),
     Row("aten.bitwise_left_shift aten.__lshift__", s.shift_left, KEEP),
     Row("aten.bitwise_right_shift aten.__rshift__", s.shift_right, KEEP),
+    Row("aten.angle", s.angle, FLOAT),
+    Row("aten.hardshrink_backward aten.softshrink_backward", s.shrink_backward),
+    Row("aten.gcd prims.gcd", s.plain("gcd"), KEEP),
+    *(Row(f"prims.{name}", s.plain(name), KEEP) for name in PLAIN_PRIMS),
+    *(Row(f"prims.{name}", s.compare(name), BOOL) for name in "eq ne lt le gt ge".split()),
+    Row("prims.add", s.add, KEEP),
+    Row("prims.sub", s.sub, KEEP),
+    Row("prims.mul", s.mul, KEEP),
+    Row("prims.div", s.divide_as_kept, KEEP),
+    Row("prims.neg", s.negative, KEEP),
+    Row("prims.abs", s.absolute, KEEP),
+    Row("prims.sign", s.sign, KEEP),
+    Row("prims.reciprocal", s.reciprocal, KEEP),
+    Row("prims.pow", s.power, KEEP),
+    Row("prims.fmod", s.fmod, KEEP),
+    Row("prims.remainder", s.remainder, KEEP),
+    Row("prims.maximum", s.maximum, KEEP),
+    Row("prims.minimum", s.minimum, KEEP),
+    Row("prims.signbit", s.signbit, BOOL),
+    Row("prims.bitwise_not", s.bitwise_not, KEEP),
+    Row("prims.bitwise_and", s.bitwise("and"), KEEP),
+    Row("prims.bitwise_or", s.bitwise("or"), KEEP),
+    Row("prims.bitwise_xor", s.bitwise("xor"), KEEP),
+    Row("prims.shift_left", s.shift_left, KEEP),
+    Row("prims.shift_right_arithmetic", s.shift_right, KEEP),
+    *(Row(f"prims.{name}", s.whole(name), KEEP) for name in "ceil floor trunc round".split()),
 )
 
 
@@ -152,7 +184,9 @@ def elementwise(
     return Lazy(size, result, lower.device_of(node), at)
 
 
-def _register(row: Row) -> None:
+def register(row: Row) -> None:
+    """Put a row into the table of lowerings."""
+
     @lowering(*row.names.split())
     def lower_row(lower: Any, node: torch.fx.Node, *args: Any, **kwargs: Any) -> Lazy:
         if any(x is None for x in args):
@@ -163,7 +197,7 @@ def _register(row: Row) -> None:
 
 
 for _row in ROWS:
-    _register(_row)
+    register(_row)
 
 
 @lowering("aten.where.self", "prims.where")

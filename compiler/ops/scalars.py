@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -108,8 +109,10 @@ def power(v: Values, a: Value, b: Value) -> Value:
                 return reciprocal(v, mul(v, a, a))
         elif 0 <= n <= 64:
             return _whole_power(v, a, int(n))
+    if a.dtype == torch.bool:
+        raise LoweringError("a power of booleans")
     if not is_float(a):
-        raise LoweringError("a power of integers")
+        return v.call("int_power", a, b)
     return v.call("pow", a, b)
 
 
@@ -133,6 +136,23 @@ def negative(v: Values, a: Value) -> Value:
 
 def reciprocal(v: Values, a: Value) -> Value:
     return v.call("div", v.const(1, a.dtype), a)
+
+
+def divide_as_kept(v: Values, a: Value, b: Value) -> Value:
+    """Division that keeps the dtype: integers lose their fraction."""
+    return v.call("div" if is_float(a) else "int_div", a, b)
+
+
+def angle(v: Values, a: Value) -> Value:
+    """0 or pi; NaN stays."""
+    turned = v.where(v.call("lt", a, v.const(0, a.dtype)), v.const(math.pi, a.dtype), a)
+    return v.where(v.call("ge", a, v.const(0, a.dtype)), v.const(0, a.dtype), turned)
+
+
+def shrink_backward(v: Values, grad: Value, a: Value, width: Value) -> Value:
+    low = v.call("ge", a, v.call("neg", width))
+    inside = v.call("logical_and", low, v.call("le", a, width))
+    return v.where(inside, v.const(0, a.dtype), grad)
 
 
 def rsqrt(v: Values, a: Value) -> Value:

@@ -15,6 +15,7 @@ from ..ir.values import Value
 
 KINDS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 ENOUGH_PROGRAMS = 512
+ENOUGH_ROWS = 64  # programs that read whole lines keep the memory busy in smaller numbers
 SHORTEST = 8192  # inner elements; below, one program is quick enough
 FASTEST_OUTER = 32  # outer points that one program takes where they lie side by side
 
@@ -37,8 +38,11 @@ def pieces(
             outer *= int(n)
     if inner < SHORTEST or outer >= ENOUGH_PROGRAMS * FASTEST_OUTER:
         return 1
-    programs = outer if _inner_contiguous(loads(), size, dims) else -(-outer // FASTEST_OUTER)
-    if programs >= ENOUGH_PROGRAMS // 8:
+    if _inner_contiguous(loads(), size, dims):
+        programs, enough = outer, ENOUGH_ROWS
+    else:
+        programs, enough = -(-outer // FASTEST_OUTER), ENOUGH_PROGRAMS // 2
+    if programs >= enough:
         return 1
     wanted = min(-(-ENOUGH_PROGRAMS // programs), inner // 1024)
     return _divisor(inner, wanted)

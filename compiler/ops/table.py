@@ -48,4 +48,15 @@ def lowered_names() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _load_all() -> None:
     # A family is one module; importing it fills the table.
-    from . import creation, indexing, joins, pointwise, reductions, scans, views  # noqa: F401
+    from . import (  # noqa: F401
+        creation,
+        indexing,
+        joins,
+        pointwise,
+        reductions,
+        scans,
+        scatter,
+        special,
+        views,
+        windows,
+    )

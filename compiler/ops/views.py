@@ -286,7 +286,7 @@ def slice_tensor(
     return reindexed(x, size, index, strided)
 
 
-@lowering("aten.diagonal")
+@lowering("aten.diagonal", "aten.diagonal_copy")
 def diagonal(
     lower: Any, node: torch.fx.Node, x: Lazy, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Lazy:

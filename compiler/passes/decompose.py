@@ -21,6 +21,8 @@ BY_ATEN = frozenset(
     "cudnn_batch_norm_backward miopen_batch_norm_backward _fused_rms_norm _weight_norm_interface "
     # Its decomposition hands a real tensor back where AOTAutograd's fake ones are.
     "lift_fresh "
+    # Theirs end in writes through views, which no functional graph has.
+    "as_strided_scatter diagonal_copy "
     # Random numbers are eager's own, draw by draw.
     "bernoulli uniform normal randn exponential cauchy geometric log_normal dropout alpha_dropout "
     "native_dropout _fused_dropout".split()

@@ -18,7 +18,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod
 from torch.utils._sympy.printers import PythonPrinter
 
 from ..ir.index import Div, Rem
-from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, View
+from ..ir.nodes import Buffer, Call, Graph, Loop, Nest, Ref, View
 from ..triton.emit import Emitted
 from ..triton.kernel import Kernel
 from . import control, host
@@ -118,7 +118,9 @@ class Writer:
                 functions += Writer(part, self)._function(_subgraph_name(constant))
         self._inputs()
         for k, node in enumerate(self.graph.nodes):
-            if isinstance(node, Call):
+            if isinstance(node, Loop):
+                self._launch(node.nest, self.emitted[k])
+            elif isinstance(node, Call):
                 self._call(node)
             else:
                 self._launch(node, self.emitted[k])
@@ -147,10 +149,21 @@ class Writer:
                         self.lines.append(f"{n.name} = {given.name}.size({dim})")
                         bound.add(n.name)
         if self.inside:  # its caller hands it rows of tensors, or its own results
+            used = self._used()
             for given in self.graph.inputs:
-                if isinstance(given, Buffer) and given.size:
+                if isinstance(given, Buffer) and given.size and given.name in used:
                     stride = _tuple(given.stride)
                     self.lines.append(f"{given.name} = laid_out({given.name}, {stride})")
+
+    def _used(self) -> set[str]:
+        """Buffers that some kernel, call or result refers to."""
+        used = {v.buffer.name for v in self.graph.outputs if isinstance(v, View)}
+        for emitted in self.emitted.values():
+            used |= set(emitted.buffers)
+        for node in self.graph.nodes:
+            if isinstance(node, Call):
+                used |= node.reads
+        return used
 
     def _launch(self, nest: Nest, emitted: Emitted) -> None:
         for store in nest.stores:

@@ -51,10 +51,12 @@ def emit(
     Raises:
         LoweringError: Something in it has no Triton text.
     """
-    return _Emitter(nest, values, buffers, unaligned, interpreted).run()
+    return Emitter(nest, values, buffers, unaligned, interpreted).run()
 
 
-class _Emitter:
+class Emitter:
+    """Writes one nest; `Rounds` writes a loop around it."""
+
     def __init__(
         self,
         nest: Nest,

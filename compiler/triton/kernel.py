@@ -55,3 +55,8 @@ class Kernel:
     configs: tuple[Config, ...]
     grid: tuple[str, ...]
     origins: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        """The source, under a line that says how it is launched."""
+        blocks = ", ".join(f"{name}={size}" for name, size in self.configs[0].blocks)
+        return f"# {self.name}[{', '.join(self.grid)}] with {blocks}\n{self.source}"

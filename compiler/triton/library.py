@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
+
+from .special import (  # noqa: F401 (kernels find them here)
+    chebyshev,
+    exponent,
+    gcd,
+    hermite,
+    int_power,
+    laguerre,
+    legendre,
+    mantissa,
+    zeta_last,
+    zeta_sum,
+)
 
 
 @triton.jit
@@ -40,6 +54,30 @@ def multiply(a, b):
 def add(a, b):
     """The sum."""
     return a + b
+
+
+@triton.jit
+def log_add_exp(a, b):
+    """log(exp(a) + exp(b))."""
+    low = tl.minimum(a, b, tl.PropagateNan.ALL)
+    high = tl.maximum(a, b, tl.PropagateNan.ALL)
+    # Equal infinities are their own sum.
+    same = (low == high) & (tl.abs(low) == float("inf"))
+    return tl.where(same, high, high + libdevice.log1p(libdevice.exp(low - high)))
+
+
+@triton.jit
+def last_larger_at(a, i, b, j):
+    """(value, place) of the larger of two neighbours: the later among equals, and any NaN."""
+    take = ((b >= a) & (a == a)) | (b != b)
+    return tl.where(take, b, a), tl.where(take, j, i)
+
+
+@triton.jit
+def last_smaller_at(a, i, b, j):
+    """(value, place) of the smaller of two neighbours: the later among equals, and any NaN."""
+    take = ((b <= a) & (a == a)) | (b != b)
+    return tl.where(take, b, a), tl.where(take, j, i)
 
 
 @triton.jit

@@ -168,9 +168,31 @@ def end(value: Value, accumulator: str, name: str) -> list[str]:
     return [f"{name} = {_result(value, _row(value).across(value, accumulator))}"]
 
 
+# How each kind is scanned: the function, and what masked elements are.
+SCANS: dict[str, tuple[str, Callable[[torch.dtype], Any]]] = {
+    "sum": ("add", lambda dtype: 0),
+    "prod": ("multiply", lambda dtype: 1),
+    "max": ("max", _lowest),
+    "min": ("min", _highest),
+    "logsumexp": ("log_add_exp", _lowest),
+    "argmax": ("last_larger_at", _lowest),
+    "argmin": ("last_smaller_at", _highest),
+}
+
+
 def scan(value: Value, name: str, operands: list[str]) -> list[str]:
     """Running results along the inner axis of one block."""
-    function, neutral = {"sum": ("add", 0), "prod": ("multiply", 1)}[value.attrs[0]]
-    dtype = value.dtype
-    block = f"tl.where(rmask, {_wide(operands[0])}, {constant_text(neutral, dtype)})"
+    kind = value.attrs[0]
+    if kind not in SCANS:
+        raise LoweringError(f"no Triton for the scan {kind}")
+    function, neutral = SCANS[kind]
+    dtype = value.args[0].dtype
+    if kind in ("max", "min"):
+        function += "_nan" if dtype.is_floating_point else "_int"
+    block = f"tl.where(rmask, {_wide(operands[0])}, {constant_text(neutral(dtype), dtype)})"
+    if kind in ARG:
+        places = _wide(f"{operands[1]}.to(tl.int64)")
+        return [
+            f"{name}_x, {name} = tl.associative_scan(({block}, {places}), 1, library.{function})"
+        ]
     return [f"{name} = tl.associative_scan({block}, 1, library.{function})"]

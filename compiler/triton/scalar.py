@@ -49,6 +49,10 @@ def library(name: str) -> Callable[..., str]:
     return function(f"libdevice.{name}")
 
 
+def ours(name: str) -> Callable[..., str]:
+    return function(f"library.{name}")
+
+
 def _divide(value: Value, a: str, b: str) -> str:
     # Triton's `/` on float32 is fast but not correctly rounded; eager's is.
     return f"tl.math.div_rn({a}, {b})" if value.dtype == torch.float32 else f"({a} / {b})"
@@ -83,7 +87,8 @@ def _bounded(value: Value, a: str, length: str) -> str:
 
 
 def _neg(value: Value, a: str) -> str:
-    return f"(-{a})"
+    # Triton's -a is 0 - a, which gives 0 for 0 where eager has -0.
+    return f"({a} * -1.0)" if value.dtype.is_floating_point else f"(-{a})"
 
 
 OPERATIONS: dict[str, Callable[..., str]] = {
@@ -128,12 +133,23 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "ceil": library("ceil"),
     "trunc": library("trunc"),
     "round": library("rint"),
+    "i0": library("cyl_bessel_i0"),
+    "i1": library("cyl_bessel_i1"),
+    "ndtri": library("normcdfinv"),
+    "mantissa": ours("mantissa"),
+    "exponent": ours("exponent"),
+    "zeta_sum": ours("zeta_sum"),
+    "zeta_last": ours("zeta_last"),
+    **{
+        name: ours(name)
+        for name in "gcd int_power chebyshev hermite laguerre legendre".split()
+    },
     "signbit": lambda value, a: f"(libdevice.signbit({a}) != 0)",
     **{
         name: library(name)
         for name in (
             "expm1 log10 log1p tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc "
-            "erfinv lgamma atan2 hypot copysign nextafter fmod pow"
+            "erfinv lgamma atan2 hypot copysign nextafter fmod pow erfcx j0 j1 y0 y1"
         ).split()
     },
 }

@@ -3,6 +3,7 @@
 import random
 import sys
 import types
+import warnings
 
 import pytest
 import torch
@@ -313,3 +314,21 @@ def test_errors_of_shape_are_told_as_dynamo_tells_them():
     error = refused(f, torch.ones(3), torch.ones(4))
     assert "broadcast" in str(error)
     assert "ended at" in str(error)
+
+
+def test_values_that_only_data_tells_are_refused_in_the_same_way():
+    def f(x):
+        return x * [1, 2, 3][x.argmax().item()]
+
+    (found,) = refused(f, torch.ones(3)).breaks
+    assert "data-dependent expression" in found.reason
+    assert found.function == "f"
+
+
+def test_breaks_inside_pythons_library_are_told_at_the_users_line():
+    def f(x):
+        warnings.filterwarnings("ignore")  # the user's line
+        return x + 1
+
+    (found,) = refused(f, torch.ones(3)).breaks
+    assert found.line == line("the user's line")

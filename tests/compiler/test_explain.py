@@ -138,3 +138,19 @@ def test_dynamic_graph_runs():
     given = [x if "[" in text else x.shape[i] for i, text in enumerate(graph.inputs)]
     outs = run(graph.source)(*given)
     assert any(isinstance(o, torch.Tensor) and torch.equal(o, wanted) for o in outs)
+
+
+def test_kernels_print_as_source_with_the_users_lines():
+    def f(x):
+        return (x.sin() + 1).sum(-1)  # the fused line
+
+    compiled = compile(f, options={"interpret": True})
+    x = torch.randn(3, 4)
+    assert torch.allclose(compiled(x), f(x), atol=1e-6)
+    text = str(compiled.kernels)
+    assert "@triton.jit" in text
+    assert f"# {__file__}:" in text
+    assert "# the fused line" in text
+    told = explain(compiled)(x)
+    assert [k.name for k in told.kernels] == [k.name for k in compiled.kernels]
+    assert told.fallbacks == ()

@@ -22,7 +22,7 @@ BY_ATEN = """
 sin exp log1p sigmoid nn.functional.gelu nn.functional.relu isnan round
 add sub mul div.floor_rounding maximum pow atan2 eq logical_and bitwise_xor where clamp lerp
 addcmul sum mean amax argmax var std_mean prod any all norm logsumexp softmax log_softmax.with_dtype
-cumsum sort.first gather scatter_add index_select index_put index_add masked_fill take_along_dim
+cumsum sort gather scatter_add index_select index_put index_add masked_fill take_along_dim
 cat stack chunk nn.functional.pad.constant roll flip diagonal expand_as repeat as_strided permute
 matmul nn.functional.linear nn.functional.conv2d nn.functional.layer_norm nn.functional.batch_norm
 nn.functional.max_pool2d nn.functional.interpolate.bilinear nn.functional.embedding
@@ -56,7 +56,7 @@ def outcomes(row: Row) -> Counter[str]:
 
 @pytest.mark.parametrize("name", [*BY_ATEN, *HIGHER_ORDER])
 def test_equal_to_eager_by_aten(name: str) -> None:
-    row = try_operator(name, known()[name], Settings(), Choice(samples=6))
+    row = try_operator(name, known()[name], Settings(), Choice(samples=3))
     assert set(outcomes(row)) == {EQUAL}, row.reasons
 
 
