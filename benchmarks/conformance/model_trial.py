@@ -69,6 +69,7 @@ def judge(model: Model, settings: Settings) -> Judged:
     doing = "inference"
     backend = Backend(settings)
     worst = 0.0
+    made = Made()
     try:
         torch.manual_seed(1)
         eager, inputs = model.build()
@@ -82,6 +83,7 @@ def judge(model: Model, settings: Settings) -> Judged:
             call = torch.compile(mine, backend=backend, fullgraph=True, dynamic=False)
             got = step(mine, call, inputs, train)
             worst = max(worst, _error(wanted, got))
+            made += Made.of(backend)
             if text := differences(wanted, got, checks):
                 return Judged(*told, "mismatch", f"{doing}: {text}", error=worst)
     except Unsupported as error:
@@ -90,14 +92,13 @@ def judge(model: Model, settings: Settings) -> Judged:
         )
     except Exception as error:  # a model's own failure is a row like any other
         return Judged(*told, "error", f"{doing}: {first_line(error)}")
-    made = Made.of(backend)
     by_aten = made.forward + made.backward
     return Judged(
         *told,
         "equal",
         note=model.note,
         error=worst,
-        graphs=len(backend.graphs),
+        graphs=made.graphs,
         kernels=made.kernels,
         calls=made.calls,
         fallbacks=by_aten.total(),

@@ -30,8 +30,12 @@ BREAK_ID = re.compile(r"gb(\d{4})\.html|\bGB(\d{4})\b")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What our backend made of a function: kernels, and calls left to ATen, by stage."""
+    """What our backend made of a function: kernels, and calls left to ATen, by stage.
 
+    Dynamo's reset empties the backend: read it before.
+    """
+
+    graphs: int = 0
     kernels: int = 0
     calls: int = 0
     forward: Counter[str] = field(default_factory=Counter)
@@ -48,7 +52,16 @@ class Made:
             calls += sum(map(_computes, called))
             by_aten = filter(_computes, graph.fallbacks)
             (backward if graph.stage == "backward" else forward).update(by_aten)
-        return cls(kernels, calls, forward, backward)
+        return cls(len(backend.graphs), kernels, calls, forward, backward)
+
+    def __add__(self, other: Made) -> Made:
+        return Made(
+            self.graphs + other.graphs,
+            self.kernels + other.kernels,
+            self.calls + other.calls,
+            self.forward + other.forward,
+            self.backward + other.backward,
+        )
 
 
 def _computes(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import sympy
 from sympy import Add, Expr, Integer, Symbol
@@ -24,7 +25,7 @@ def _collapse_side(nest: Nest, values: Values, inner: bool) -> Nest:
     while changed:
         changed = False
         variables = nest.rvariables if inner else nest.variables
-        for outer, fast in zip(variables, variables[1:]):
+        for outer, fast in pairwise(variables):
             merged = _merge_pair(nest, values, outer, fast, inner)
             if merged is not None:
                 nest, changed = merged, True

@@ -10,6 +10,7 @@ from sympy import Expr, Symbol
 from ..ir import index as ix
 from ..ir.nodes import Nest, Store
 from ..ir.values import Value, Values
+from ..triton.schedule import LARGEST_PERSISTENT
 from .align import alignments
 
 MOST_VALUES = 2000  # in one kernel; more makes Triton slow to compile and spills registers
@@ -66,6 +67,8 @@ def _merged(
         return None
     if _inner_disagrees(stores, host, values):
         return None
+    if host.rvariables and _rewrites_inside(stores, first.inplace | second.inplace, host, values):
+        return None
     return replace(
         host,
         stores=stores,
@@ -108,11 +111,15 @@ def _joined(
     rewritten_inputs = {store.buffer.name for store in after if store.buffer.name in second.inplace}
     read_before = {
         (v.attrs[0], v.attrs[1])
-        for v in values.ordered([*(s.value for s in before), *(values.index(s.position) for s in before)])
+        for v in values.ordered(
+            [*(s.value for s in before), *(values.index(s.position) for s in before)]
+        )
         if v.op == "load" and v.attrs[0] in rewritten_inputs
     }
     places = {store.buffer.name: store.position for store in after}
-    if any(_computed(position, values) or places[name] != position for name, position in read_before):
+    if any(
+        _computed(position, values) or places[name] != position for name, position in read_before
+    ):
         return None  # another point may have been overwritten already
     failed = False
 
@@ -172,3 +179,18 @@ def _inner_disagrees(stores: tuple[Store, ...], host: Nest, values: Values) -> b
         if value.op == "scan" and {value.attrs[1]} != inner:
             return True
     return False
+
+
+def _rewrites_inside(
+    stores: tuple[Store, ...], inplace: frozenset[str], host: Nest, values: Values
+) -> bool:
+    """Whether inner points of an input are overwritten that a later pass may read again."""
+    length = ix.product(host.rsizes)
+    if length.is_Integer and int(length) <= LARGEST_PERSISTENT:
+        return False  # one pass: everything is read before anything is written
+    inner = set(host.rvariables)
+    read = {v.attrs[0] for v in values.ordered([s.value for s in stores]) if v.op == "load"}
+    return any(
+        store.buffer.name in inplace & read and store.position.free_symbols & inner
+        for store in stores
+    )

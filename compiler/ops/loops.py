@@ -70,7 +70,8 @@ def one_kernel(lower: Lowerer, node: torch.fx.Node) -> tuple[Lazy, ...]:
     results = _added(lower, node, space, variables, (start, tuple(follow), going), states, expected)
     used = {u.args[1] for u in node.users if u.users}
     return tuple(
-        _moved(lower, x, home) if k in used else x for k, (x, home) in enumerate(zip(results, homes))
+        _moved(lower, x, home) if k in used else x
+        for k, (x, home) in enumerate(zip(results, homes))
     )
 
 

@@ -23,6 +23,11 @@ from .lowerer import dense_stride
 from .table import lowering
 
 ATOMIC = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
+# Where additions to these are made: there are no atomics on them, or they would round each time.
+ADDED_AS = {
+    **dict.fromkeys(HELD_AS_FLOAT, torch.float32),
+    **dict.fromkeys((torch.bool, torch.int8, torch.uint8, torch.int16), torch.int32),
+}
 Point = Callable[[Sequence[Expr]], Sequence[Expr]]
 
 
@@ -40,20 +45,22 @@ def scattered(
     Raises:
         LoweringError: Additions that no atomic instruction does, or whose order is asked for.
     """
-    dtype = torch.float32 if mode == "add" and x.dtype in HELD_AS_FLOAT else x.dtype
+    dtype = ADDED_AS.get(x.dtype, x.dtype) if mode == "add" else x.dtype
     if dtype not in SUPPORTED or (mode == "add" and dtype not in ATOMIC):
         raise LoweringError(f"scatters into {dtype}")
     ordered = torch.are_deterministic_algorithms_enabled()
     if ordered and (mode == "set" or dtype.is_floating_point):
         raise LoweringError("deterministic algorithms are asked for")
     values: Values = lower.values
-    base = Lazy(x.size, dtype, x.device, x.at)
+    base = Lazy(x.size, dtype, x.device, lambda i: s.convert(values, x.at(i), held(dtype)))
     view = lower.realize(base, dense_stride(node.meta["val"]))
     lower.scatter(view, size, point, lambda i: s.convert(values, value(i), held(dtype)), mode)
     written = lower.lazy(view)
     if dtype == x.dtype:
         return written
-    return Lazy(x.size, x.dtype, x.device, written.at)
+    return Lazy(
+        x.size, x.dtype, x.device, lambda i: s.convert(values, written.at(i), held(x.dtype))
+    )
 
 
 @lowering(

@@ -52,6 +52,7 @@ def _load_all() -> None:
         creation,
         indexing,
         joins,
+        mutation,
         pointwise,
         reductions,
         scans,
