@@ -24,9 +24,9 @@ from .trial import Made, break_id, reason_of
 class Judged:
     """What became of a model.
 
-    `outcome` is "equal", "not captured", "mismatch" or "error"; `error` the largest difference
-    relative to the largest value of its tensor; `calls` and `fallbacks` count the graphs' calls
-    and those that run by ATen.
+    `outcome` is "equal", "not captured", "mismatch" or "error"; `error` the largest difference,
+    relative to the largest value of its tensor where that is above 1; `calls` and `fallbacks` count
+    the graphs' calls and those that run by ATen.
     """
 
     family: str
@@ -73,7 +73,11 @@ def judge(model: Model, settings: Settings) -> Judged:
     try:
         torch.manual_seed(1)
         eager, inputs = model.build()
-        checks = Checks(strides=not settings.interpret, rtol=1e-4, atol=1e-5)
+        # Operators spelt out in simpler ones round otherwise, and normalising a batch of two in
+        # training amplifies that.
+        plain = not settings.interpret and settings.target is None
+        rtol, atol = (1e-4, 1e-5) if plain else (1e-3, 1e-4)
+        checks = Checks(strides=not settings.interpret, rtol=rtol, atol=atol)
         for train in (False, True):
             doing = "training" if train else "inference"
             mine = copy.deepcopy(eager.train(train and model.mode == "train"))
@@ -118,6 +122,6 @@ def _error(wanted: Result, got: Result) -> float:
         if not (isinstance(want, torch.Tensor) and isinstance(have, torch.Tensor)):
             continue
         if want.is_floating_point() and want.numel() and want.shape == have.shape:
-            largest = max(float(want.abs().max()), 1e-6)
+            largest = max(float(want.abs().max()), 1.0)
             worst = max(worst, float((want - have).abs().max()) / largest)
     return worst

@@ -52,8 +52,9 @@ class Choice:
 class Row:
     """What became of one operator. `outcomes` counts samples by dtype and outcome.
 
-    `reasons` counts (outcome, Dynamo's id, reason); `forward` and `backward` count calls to ATen
-    in the graphs of equal samples, `lowered` the equal samples that made none.
+    `reasons` counts (outcome, Dynamo's id, reason); `kernels` counts those of forward graphs,
+    `forward` and `backward` calls to ATen in the graphs of equal samples, `lowered` the equal
+    samples that made none.
     """
 
     name: str
@@ -119,7 +120,9 @@ def try_operator(name: str, info: Any, settings: Settings, choice: Choice) -> Ro
     tally = _Tally(Row(name, kind_of(name, info)))
     checks = Checks(values=info.name not in UNINITIALISED)
     takes = [dtype for dtype in DTYPES if info.supports_dtype(dtype, choice.device)]
-    for dtype in takes or [torch.complex64]:
+    if not takes and info.supports_dtype(torch.complex64, choice.device):
+        takes = [torch.complex64]
+    for dtype in takes:
         grad = bool(
             (dtype.is_floating_point or dtype.is_complex)
             and info.supports_autograd
@@ -198,7 +201,7 @@ class _Tally:
         row, made = self.row, tried.made
         row.equal += 1
         row.graded += tried.graded
-        row.kernels += made.kernels
+        row.kernels += made.forward_kernels
         row.lowered_forward += not made.forward
         row.lowered += not made.forward and not made.backward
         self._forward += made.forward

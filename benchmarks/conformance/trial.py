@@ -37,6 +37,7 @@ class Made:
 
     graphs: int = 0
     kernels: int = 0
+    forward_kernels: int = 0
     calls: int = 0
     forward: Counter[str] = field(default_factory=Counter)
     backward: Counter[str] = field(default_factory=Counter)
@@ -45,19 +46,21 @@ class Made:
     def of(cls, backend: Backend) -> Made:
         forward: Counter[str] = Counter()
         backward: Counter[str] = Counter()
-        kernels = calls = 0
+        kernels = forward_kernels = calls = 0
         for graph in backend.graphs:
             kernels += len(graph.kernels)
+            forward_kernels += len(graph.kernels) if graph.stage != "backward" else 0
             called = [str(n.target) for n in graph.gm.graph.nodes if n.op == "call_function"]
             calls += sum(map(_computes, called))
             by_aten = filter(_computes, graph.fallbacks)
             (backward if graph.stage == "backward" else forward).update(by_aten)
-        return cls(len(backend.graphs), kernels, calls, forward, backward)
+        return cls(len(backend.graphs), kernels, forward_kernels, calls, forward, backward)
 
     def __add__(self, other: Made) -> Made:
         return Made(
             self.graphs + other.graphs,
             self.kernels + other.kernels,
+            self.forward_kernels + other.forward_kernels,
             self.calls + other.calls,
             self.forward + other.forward,
             self.backward + other.backward,

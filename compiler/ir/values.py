@@ -212,12 +212,12 @@ class Values:
         """Everything that must be computed first, values inside positions included."""
         if value.op not in ("index", "load"):
             return value.args
-        hidden = [
-            self._indirect[s]  # type: ignore[index]
-            for s in sorted(value.attrs[-1].free_symbols, key=str)
-            if s in self._indirect
-        ]
-        return (*value.args, *hidden)
+        return (*value.args, *self.inside(value.attrs[-1]))
+
+    def inside(self, e: Expr) -> list[Value]:
+        """The values that an index expression is made with."""
+        found = [s for s in e.free_symbols if isinstance(s, ix.Indirect)]
+        return [self._indirect[s] for s in sorted(found, key=lambda s: s.name)]
 
     def ordered(self, roots: Sequence[Value]) -> list[Value]:
         """All values under the roots, operands first."""

@@ -54,9 +54,7 @@ def along(lower: Any, x: Lazy, dim: int, index: Lazy, i: Sequence[Expr]) -> list
 @lowering("aten.gather")
 def gather(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, index: Lazy, **kwargs: Any) -> Lazy:
     _check(x, index)
-    return Lazy(
-        index.size, x.dtype, x.device, lambda i: x.at(along(lower, x, dim, index, i))
-    )
+    return Lazy(index.size, x.dtype, x.device, lambda i: x.at(along(lower, x, dim, index, i)))
 
 
 @lowering("aten.index_select")

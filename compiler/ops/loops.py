@@ -68,7 +68,7 @@ def one_kernel(lower: Lowerer, node: torch.fx.Node) -> tuple[Lazy, ...]:
             value = lower.values.round_to(value, x.dtype)
         follow.append(value)
     results = _added(lower, node, space, variables, (start, tuple(follow), going), states, expected)
-    used = {u.args[1] for u in node.users if u.users}
+    used = [u.args[1] for u in node.users if u.users]
     return tuple(
         _moved(lower, x, home) if k in used else x
         for k, (x, home) in enumerate(zip(results, homes))
@@ -123,7 +123,7 @@ def _added(
     if whole and not (count.is_Integer and int(count) <= MOST_ELEMENTS):
         raise LoweringError("a loop that reduces more than one program holds")
     sizes = tuple(n for n in space if n != 1)
-    if 0 in sizes or any(s.name.startswith("u") for n in sizes for s in n.free_symbols):
+    if 0 in sizes or any(str(s).startswith("u") for n in sizes for s in n.free_symbols):
         raise LoweringError("a loop over a state that may have no elements")
     index, _ = lower.space(space)
     stores, results = [], []

@@ -25,7 +25,7 @@ KEEP = KIND.NO_OPMATH
 
 PLAIN_PRIMS = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh "
-    "asinh acosh atanh erf erfc lgamma atan2 hypot copysign nextafter"
+    "asinh acosh atanh erf erfc lgamma atan2 hypot nextafter"
 ).split()
 
 

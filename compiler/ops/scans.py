@@ -26,9 +26,7 @@ def cumulative(lower: Any, node: torch.fx.Node, x: Lazy, dim: int, **kwargs: Any
 
 
 @lowering("aten.cummax", "aten.cummin")
-def cumulative_extreme(
-    lower: Any, node: torch.fx.Node, x: Lazy, dim: int
-) -> tuple[Lazy, Lazy]:
+def cumulative_extreme(lower: Any, node: torch.fx.Node, x: Lazy, dim: int) -> tuple[Lazy, Lazy]:
     kind = "max" if str(node.target).startswith("aten.cummax") else "min"
     best, places = node.meta["val"]
     return (

@@ -223,9 +223,7 @@ def diagonal_scatter(
 
     def at(i: Sequence[Expr]) -> Value:
         along = i[a] if offset >= 0 else i[a] + offset
-        on = values.call(
-            "eq", values.index(i[b] - i[a]), values.index(Integer(offset))
-        )
+        on = values.call("eq", values.index(i[b] - i[a]), values.index(Integer(offset)))
         others = [j for d, j in enumerate(i) if d not in (a, b)]
         with values.masked(on):
             new = src.at([*others, along])

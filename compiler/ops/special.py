@@ -161,9 +161,7 @@ ROWS = (
     Row("aten.special_bessel_j1 prims.bessel_j1", s.plain("j1"), FLOAT),
     Row("aten.special_bessel_y0", s.plain("y0"), FLOAT),
     Row("aten.special_bessel_y1", s.plain("y1"), FLOAT),
-    Row(
-        "aten.special_spherical_bessel_j0 prims.spherical_bessel_j0", spherical_bessel_j0, FLOAT
-    ),
+    Row("aten.special_spherical_bessel_j0 prims.spherical_bessel_j0", spherical_bessel_j0, FLOAT),
     Row("aten.special_erfcx prims.erfcx", s.plain("erfcx"), FLOAT),
     Row("aten.special_ndtri prims.ndtri", s.plain("ndtri"), FLOAT),
     *(Row(f"aten.special_{name}", scalar, FLOAT) for name, scalar in POLYNOMIALS.items()),
@@ -195,9 +193,7 @@ def frexp(lower: Any, node: torch.fx.Node, x: Lazy) -> tuple[Lazy, Lazy]:
     sizes = x.size
     mantissa = elementwise(lower, _first(node), _mantissa, FLOAT, (x,), example)
     values: Values = lower.values
-    return mantissa, Lazy(
-        sizes, torch.int32, x.device, lambda i: _exponent(values, x.at(i))
-    )
+    return mantissa, Lazy(sizes, torch.int32, x.device, lambda i: _exponent(values, x.at(i)))
 
 
 class _first:

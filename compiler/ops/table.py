@@ -53,6 +53,7 @@ def _load_all() -> None:
         indexing,
         joins,
         mutation,
+        norms,
         pointwise,
         reductions,
         scans,

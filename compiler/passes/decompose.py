@@ -22,7 +22,7 @@ BY_ATEN = frozenset(
     # Its decomposition hands a real tensor back where AOTAutograd's fake ones are.
     "lift_fresh "
     # Theirs end in writes through views, which no functional graph has.
-    "as_strided_scatter diagonal_copy "
+    "as_strided_scatter complex polar "
     # Random numbers are eager's own, draw by draw.
     "bernoulli uniform normal randn exponential cauchy geometric log_normal dropout alpha_dropout "
     "native_dropout _fused_dropout".split()

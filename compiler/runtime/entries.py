@@ -30,10 +30,7 @@ def encode_program(program: Program, gm: torch.fx.GraphModule) -> bytes:
     Raises:
         Unkeyable: A constant is neither an attribute of `gm` nor a known function.
     """
-    places = {}
-    for node in gm.graph.nodes:
-        if node.op == "get_attr":
-            places[id(_attribute(gm, str(node.target)))] = str(node.target)
+    places = _places(gm)
     constants = {}
     for name, value in program.constants.items():
         if id(value) in places:
@@ -93,6 +90,19 @@ def decode_built(data: bytes) -> Built:
         return Built.of(json.loads(text), rest[:binary], rest[binary:].decode())
     except (struct.error, TypeError) as error:
         raise ValueError(f"no built kernel: {error!r}") from error
+
+
+def _places(gm: torch.fx.GraphModule, prefix: str = "") -> dict[int, str]:
+    """Where each attribute that the graph names is found, those of its subgraphs too."""
+    places: dict[int, str] = {}
+    for node in gm.graph.nodes:
+        if node.op == "get_attr":
+            path = f"{prefix}{node.target}"
+            value = _attribute(gm, str(node.target))
+            places[id(value)] = path
+            if isinstance(value, torch.fx.GraphModule):
+                places.update(_places(value, f"{path}."))
+    return places
 
 
 def _attribute(gm: torch.fx.GraphModule, path: str) -> Any:

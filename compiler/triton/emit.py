@@ -72,7 +72,6 @@ class Emitter:
         self.schedule: Schedule = schedule(nest, values, interpreted)
         self.loops = {**nest.loops}
         self.inner = frozenset(nest.rvariables)
-        self.wide = self._needs_wide_index()
         self.printer = IndexPrinter(self._symbol)
         self.pointers: dict[str, str] = {}
         self.written = {store.buffer.name for store in nest.stores}
@@ -82,6 +81,7 @@ class Emitter:
         self.local: dict[int, str] = {}
         self.made = 0
         self.ordered = values.ordered(self._roots())
+        self.wide = self._needs_wide_index()
         self.depth = self._depths()
 
     def _roots(self) -> list[Value]:
@@ -92,8 +92,7 @@ class Emitter:
         return roots
 
     def _hidden(self, position: Expr) -> list[Value]:
-        found = (self.values.behind(s) for s in sorted(position.free_symbols, key=str))  # type: ignore[arg-type]
-        return [v for v in found if v is not None]
+        return self.values.inside(position)
 
     def _depths(self) -> dict[int, int]:
         depth: dict[int, int] = {}
@@ -104,7 +103,9 @@ class Emitter:
 
     def _needs_wide_index(self) -> bool:
         sizes = [ix.product(self.nest.sizes), ix.product(self.nest.rsizes)]
-        sizes += [b.extent for b in self.buffers.values()]
+        used = {v.attrs[0] for v in self.ordered if v.op == "load"}
+        sizes += [self.buffers[name].extent for name in used]
+        sizes += [store.buffer.extent for store in self.nest.stores]
         return any(not n.is_Integer or int(n) >= WIDE for n in sizes)
 
     # Names.
@@ -182,7 +183,9 @@ class Emitter:
         last = max(self.depth.values(), default=0)
         for depth in range(last + 1):
             self._outer_values(depth)
-            reduces = [v for v in self.ordered if v.op == "reduce" and self.depth[id(v)] == depth + 1]
+            reduces = [
+                v for v in self.ordered if v.op == "reduce" and self.depth[id(v)] == depth + 1
+            ]
             stores = [s for s in self.nest.stores if self._store_depth(s) == depth]
             inside = [s for s in stores if self._is_inner(s)]
             if reduces or inside:
@@ -199,7 +202,10 @@ class Emitter:
 
     def _store_depth(self, store: Store) -> int:
         return max(
-            [self.depth[id(store.value)], *(self.depth[id(v)] for v in self._hidden(store.position))]
+            [
+                self.depth[id(store.value)],
+                *(self.depth[id(v)] for v in self._hidden(store.position)),
+            ]
         )
 
     def _is_inner(self, store: Store) -> bool:

@@ -61,8 +61,8 @@ class IndexPrinter:
 
     def _grouped(self, terms: tuple) -> list[str]:
         host = [t for t in terms if self._is_host(t)]
-        rest = sorted((t for t in terms if not self._is_host(t)), key=str)
-        texts = [self._print(t) for t in rest]
+        # Sorted as text: sympy's own order changes from process to process.
+        texts = sorted(self._print(t) for t in terms if not self._is_host(t))
         if host:
             texts.append(self._host(Add(*host)))
         return texts

@@ -1,4 +1,4 @@
-"""Triton functions that generated kernels share: reductions with torch's meaning of NaN and ties."""
+"""Triton functions that kernels share: reductions with torch's meaning of NaN and ties."""
 
 from __future__ import annotations
 

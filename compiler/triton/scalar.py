@@ -140,10 +140,7 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "exponent": ours("exponent"),
     "zeta_sum": ours("zeta_sum"),
     "zeta_last": ours("zeta_last"),
-    **{
-        name: ours(name)
-        for name in "gcd int_power chebyshev hermite laguerre legendre".split()
-    },
+    **{name: ours(name) for name in "gcd int_power chebyshev hermite laguerre legendre".split()},
     "signbit": lambda value, a: f"(libdevice.signbit({a}) != 0)",
     **{
         name: library(name)

@@ -14,7 +14,7 @@ from benchmarks.conformance.program_trial import check_programs, try_program
 from benchmarks.conformance.trial import EQUAL, MISMATCH, configured, lowers
 
 COUNT = 200
-INTERPRETED = 30
+INTERPRETED = 20
 
 
 def test_programs_by_aten_are_equal_to_eager() -> None:
