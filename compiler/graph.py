@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._guards import TracingContext
 
 from .errors import BuildError, LoweringError
 from .passes.decompose import will_lower
@@ -62,8 +63,13 @@ def compile_graph(
     if not will_lower(inputs, settings):
         return by_aten(gm, stage)
     try:
+        returned = results_seen(gm, stage)
         program = cached_program(
-            gm, inputs, settings, stage, lambda: lower_to_program(gm, settings)
+            gm,
+            inputs,
+            settings,
+            f"{stage} returning {returned}",
+            lambda: lower_to_program(gm, settings, returned),
         )
         return _bound(gm, program, settings, stage)
     except (LoweringError, BuildError) as error:
@@ -84,6 +90,17 @@ def _bound(
         call = program.bind(launchers(program.kernels, settings, device))
         run = call if device is None else on_device(call, device)
     return CompiledGraph(stage, gm, run, program.kernels, program.fallbacks, program.source, built)
+
+
+def results_seen(gm: torch.fx.GraphModule, stage: str) -> int:
+    """How many of a graph's results are the function's own; the others are kept for backward."""
+    output = next(node for node in gm.graph.nodes if node.op == "output")
+    count = len(torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None))
+    context = TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    if stage != "forward" or metadata is None:
+        return count if stage == "inference" else 0
+    return min(count, metadata.num_forward_returns)
 
 
 def gpu_of(gm: torch.fx.GraphModule) -> torch.device | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -25,13 +26,14 @@ from .triton.loop import emit_loop
 log = logging.getLogger("compile_lint.lowering")
 
 
-def lower_to_program(gm: torch.fx.GraphModule, settings: Settings) -> Program:
-    """The whole pipeline.
+def lower_to_program(gm: torch.fx.GraphModule, settings: Settings, returned: int = 0) -> Program:
+    """The whole pipeline; the first `returned` results go to a person, not to a backward graph.
 
     Raises:
         LoweringError: No kernel can be written for some nest.
     """
-    return Writer(_part(gm, settings, {})).write()
+    part = replace(_part(gm, settings, {}), returned=returned)
+    return Writer(part).write()
 
 
 def _part(gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]) -> Part:

@@ -42,6 +42,8 @@ class Div(sympy.Function):
     def eval(cls, a: Expr, b: Expr) -> Expr | None:
         if b == 1 or a == 0:
             return a
+        if b == 0:
+            return Integer(0)  # of an empty dimension: no point is ever there
         if a.is_Integer and b.is_Integer:
             return Integer(int(a) // int(b))
         return None
@@ -56,7 +58,7 @@ class Rem(sympy.Function):
 
     @classmethod
     def eval(cls, a: Expr, b: Expr) -> Expr | None:
-        if b == 1 or a == 0:
+        if b == 1 or a == 0 or b == 0:
             return Integer(0)
         if a.is_Integer and b.is_Integer:
             return Integer(int(a) % int(b))

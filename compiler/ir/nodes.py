@@ -1,4 +1,4 @@
-"""The graph between ATen and Triton: buffers in memory, loop nests and ATen calls that fill them."""
+"""The graph between ATen and Triton: buffers in memory, loop nests and calls of ATen."""
 
 from __future__ import annotations
 

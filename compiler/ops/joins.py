@@ -95,7 +95,7 @@ def stack(lower: Any, node: torch.fx.Node, tensors: Sequence[Lazy], dim: int = 0
 def pad(lower: Any, node: torch.fx.Node, x: Lazy, widths: Sequence[Any], fill: Any = 0) -> Lazy:
     values: Values = lower.values
     size = lower.size_of(node)
-    before = [Integer(0)] * len(size)
+    before: list[Expr] = [Integer(0)] * len(size)
     for k in range(len(widths) // 2):
         before[len(size) - 1 - k] = ix.expr(widths[2 * k])
 
@@ -117,6 +117,11 @@ def pad(lower: Any, node: torch.fx.Node, x: Lazy, widths: Sequence[Any], fill: A
         return values.where(inside, value, number(values, fill, value.dtype))
 
     return Lazy(size, x.dtype, x.device, at)
+
+
+def _quotient(lower: Any, e: Expr, by: Expr) -> Expr:
+    quotient: Expr = ix.Div(e, by)  # type: ignore[assignment]
+    return ix.simplify(quotient, lower.loops)
 
 
 @lowering("aten.slice_scatter", "aten.select_scatter")
@@ -159,7 +164,7 @@ def replace_part(
         for test in tests[1:]:
             inside = values.call("logical_and", inside, test)
         inner = [
-            ix.simplify(ix.Div(distance, step), lower.loops) if d == dim else j
+            _quotient(lower, distance, step) if d == dim else j
             for d, j in enumerate(index)
             if not (whole and d == dim)
         ]

@@ -99,12 +99,14 @@ class Lowerer(NestBuilder):
             self._env[node] = self._argument(node.args[0])[node.args[1]]
             return
         value = node.meta.get("val")
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) and not node.meta.get(
-            "unbacked_bindings"
-        ):
+        if _makes_symbols(node):
+            # What names a size must run, even where its result has a lowering.
+            self._env[node] = self._by_aten(node)
+            return
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             self._env[node] = value.node.expr
             return
-        if isinstance(value, (int, float, bool)) and not node.meta.get("unbacked_bindings"):
+        if isinstance(value, (int, float, bool)):
             self._env[node] = value
             return
         lowered = lowering_of(node.target)
@@ -281,8 +283,18 @@ class Constant(str):
     """The name of a constant of the graph that isn't a tensor: a subgraph."""
 
 
+def _makes_symbols(node: torch.fx.Node) -> bool:
+    """Whether sizes or numbers that depend on data become known with this node's result."""
+    reads_out = getattr(node.target, "name", lambda: "")() == "aten::_local_scalar_dense"
+    return reads_out or bool(node.meta.get("unbacked_bindings"))
+
+
 def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
     """Symbols of sizes that depend on data, by where the node's result tells them."""
+    value = node.meta.get("val")
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        number = value.node.expr  # the result is the number itself
+        return {number: ()} if number.is_Symbol else {}
     bindings = node.meta.get("unbacked_bindings") or {}
     for leaf in pytree.tree_leaves(node.meta.get("val")):
         numbers = [leaf] if isinstance(leaf, torch.SymInt) else getattr(leaf, "shape", ())

@@ -40,12 +40,13 @@ def reduce(
     dtype: torch.dtype,
     prepare: Prepare | None = None,
     finish: Prepare | None = None,
-    example: torch.Tensor | None = None,
+    example: Any = None,
 ) -> Lazy:
     """Reduce x over `dims`.
 
     Args:
         kind: "sum", "prod", "max", "min", "any", "all", "argmax" or "argmin".
+        example: Has the result's strides; None for the node's own result.
         dtype: The result's dtype; values are cast to it (held) before, except for arg reductions.
         prepare, finish: Applied to each value before, and to the reduced value.
     """
@@ -178,8 +179,6 @@ def some_or_every(
 ) -> Lazy:
     kind = "any" if str(node.target).startswith("aten.any") else "all"
     dtype = node.meta["val"].dtype
-    if dtype != torch.bool:  # uint8 keeps its dtype in torch
-        raise LoweringError(f"gives {dtype}")
     return reduce(lower, node, kind, x, reduced_dims(x, dims), keepdim, dtype)
 
 

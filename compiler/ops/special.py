@@ -11,7 +11,7 @@ from ..errors import LoweringError
 from ..ir.values import Value, Values
 from . import bessel
 from . import scalars as s
-from .lazy import Lazy
+from .lazy import SUPPORTED, Lazy
 from .pointwise import FLOAT, Row, elementwise, register
 from .polynomials import POLYNOMIALS
 from .table import lowering
@@ -138,14 +138,6 @@ def spherical_bessel_j0(v: Values, x: Value) -> Value:
     return v.where(s.isinf(v, x), v.const(0, x.dtype), result)
 
 
-def _mantissa(v: Values, x: Value) -> Value:
-    return v.call("mantissa", x)
-
-
-def _exponent(v: Values, x: Value) -> Value:
-    return v.call("exponent", x, dtype=torch.int32)
-
-
 ROWS = (
     Row("aten.digamma prims.digamma", digamma, FLOAT),
     Row("aten.special_zeta prims.zeta", zeta, FLOAT),
@@ -189,15 +181,13 @@ def polygamma(lower: Any, node: torch.fx.Node, n: int, x: Lazy) -> Lazy:
 
 @lowering("aten.frexp.Tensor", "prims.frexp")
 def frexp(lower: Any, node: torch.fx.Node, x: Lazy) -> tuple[Lazy, Lazy]:
-    example = lower.examples(node.args)
-    sizes = x.size
-    mantissa = elementwise(lower, _first(node), _mantissa, FLOAT, (x,), example)
-    values: Values = lower.values
-    return mantissa, Lazy(sizes, torch.int32, x.device, lambda i: _exponent(values, x.at(i)))
-
-
-class _first:
-    """Stands for a node that gives the first of a node's results."""
-
-    def __init__(self, node: torch.fx.Node) -> None:
-        self.meta = {**node.meta, "val": node.meta["val"][0]}
+    if x.dtype not in SUPPORTED:
+        raise LoweringError(f"frexp of {x.dtype}")
+    v: Values = lower.values
+    mantissa = Lazy(x.size, x.dtype, x.device, lambda i: v.call("mantissa", x.at(i)))
+    return mantissa, Lazy(
+        x.size,
+        torch.int32,
+        x.device,
+        lambda i: v.call("exponent", x.at(i), dtype=torch.int32),
+    )

@@ -154,7 +154,12 @@ def _area(
     area: Value = values.const(1, torch.int64)
     for d, kernel in enumerate(w.kernel):
         along = Windows(
-            *((part[d],) for part in (w.kernel, w.stride, w.padding, w.dilation, w.size, w.count)),
+            (kernel,),
+            w.stride[d : d + 1],
+            w.padding[d : d + 1],
+            w.dilation[d : d + 1],
+            w.size[d : d + 1],
+            w.count[d : d + 1],
             w.ragged,
         )
         count: Value = values.const(0, torch.int64)
@@ -207,6 +212,11 @@ def _or_zero(values: Values, inside: Value | None, element: Value) -> Value:
     return values.where(inside, element, values.const(0, element.dtype))
 
 
+def _quotient(lower: Any, e: Expr, by: int) -> Expr:
+    quotient: Expr = ix.Div(e, Integer(by))  # type: ignore[assignment]
+    return ix.simplify(quotient, lower.loops)
+
+
 @lowering("aten.avg_pool2d_backward", "aten.avg_pool3d_backward")
 def avg_pool_backward(
     lower: Any,
@@ -232,7 +242,7 @@ def avg_pool_backward(
             inside: Value | None = None
             window = []
             for d, p in enumerate(i[-rank:]):
-                last = ix.simplify(ix.Div(p + w.padding[d], Integer(w.stride[d])), lower.loops)
+                last = _quotient(lower, p + w.padding[d], w.stride[d])
                 o = last - back[d]
                 window.append(o)
                 end = o * w.stride[d] - w.padding[d] + w.kernel[d]
@@ -262,9 +272,6 @@ def adaptive_avg_pool_backward(lower: Any, node: torch.fx.Node, grad: Lazy, x: L
     # Window o is [o·n // c, ceil((o + 1)·n / c)); the first that holds element i is i·c // n.
     steps = [range(-(-c // n) + 1) for c, n in zip(counts, sizes)]
 
-    def quotient(e: Expr, by: int) -> Expr:
-        return ix.simplify(ix.Div(e, Integer(by)), lower.loops)
-
     def at(i: Sequence[Expr]) -> Value:
         total = values.const(0, held(x.dtype))
         for ahead in product(*steps):
@@ -272,8 +279,9 @@ def adaptive_avg_pool_backward(lower: Any, node: torch.fx.Node, grad: Lazy, x: L
             area = values.const(1, torch.int64)
             window = []
             for p, c, n, step in zip(i[-rank:], counts, sizes, ahead):
-                o = quotient(p * c, n) + step
-                begin, end = quotient(o * n, c), quotient((o + 1) * n + c - 1, c)
+                o = _quotient(lower, p * c, n) + step
+                begin = _quotient(lower, o * n, c)
+                end = _quotient(lower, (o + 1) * n + c - 1, c)
                 window.append(o)
                 for test in (
                     values.call("lt", values.index(o), values.index(Integer(c))),

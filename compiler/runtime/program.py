@@ -79,12 +79,14 @@ class Part:
         emitted: The kernel of each nest, by its place in the graph.
         fallbacks: Operators that it leaves to ATen, those of its subgraphs too.
         parts: Its subgraphs by their constants' names; None: run by ATen.
+        returned: How many of its results, the first ones, a person sees.
     """
 
     graph: Graph
     emitted: Mapping[int, Emitted]
     fallbacks: tuple[str, ...]
     parts: Mapping[str, Part | None] = field(default_factory=dict)
+    returned: int = 0
 
 
 class Writer:
@@ -100,6 +102,7 @@ class Writer:
         self.constants: dict[str, Any] = outer.constants if outer else dict(part.graph.constants)
         self.kernels: dict[str, tuple[int, Kernel]] = outer.kernels if outer else {}
         self.allocated: set[str] = set()
+        self.laid_out = self._needing_layout()
 
     def write(self) -> Program:
         source = "".join(f"{line}\n" for line in self._function("call"))
@@ -154,6 +157,21 @@ class Writer:
                 if isinstance(given, Buffer) and given.size and given.name in used:
                     stride = _tuple(given.stride)
                     self.lines.append(f"{given.name} = laid_out({given.name}, {stride})")
+
+    def _needing_layout(self) -> set[str]:
+        """Buffers that something relies on to have the strides that tracing gave them.
+
+        ATen's results may be laid out otherwise than its fake tensors said; ATen doesn't mind.
+        """
+        names = {name for emitted in self.emitted.values() for name in emitted.buffers}
+        views = [v for v in self.graph.outputs if isinstance(v, View)]
+        saved = self.graph.outputs[self.part.returned :]  # for the backward graph's kernels
+        names |= {v.buffer.name for v in saved if isinstance(v, View)}
+        for node in self.graph.nodes:
+            if isinstance(node, Call):
+                refs = pytree.tree_leaves((node.args, node.kwargs))
+                views += [x.view for x in refs if isinstance(x, Ref)]
+        return names | {v.buffer.name for v in views if not v.whole}
 
     def _used(self) -> set[str]:
         """Buffers that some kernel, call or result refers to."""
@@ -215,7 +233,7 @@ class Writer:
             self.lines.append(f"{symbol} = {_follow(result, path)}")
         for _, buffer in call.outputs:
             self.allocated.add(buffer.name)
-            if buffer.size:
+            if buffer.size and buffer.name in self.laid_out:
                 stride = _tuple(buffer.stride)
                 self.lines.append(f"{buffer.name} = laid_out({buffer.name}, {stride})")
 

@@ -130,7 +130,8 @@ def zeta_last(x, q):
 def exponent(x):
     """The exponent of frexp: x = m 2^e with ½ <= |m| < 1; 0 for 0, infinities and NaN."""
     usual = (x != 0) & (tl.abs(x) < float("inf"))
-    return tl.where(usual, libdevice.ilogb(tl.where(usual, x, 1)) + 1, 0)
+    power = libdevice.ilogb(tl.where(usual, x, 1))
+    return tl.where(usual, power + 1, 0)  # type: ignore[operator] (Triton's stubs return None)
 
 
 @triton.jit

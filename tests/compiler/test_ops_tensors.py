@@ -89,6 +89,7 @@ def test_reductions_of_integers_booleans_and_nothing() -> None:
             "argmin": i.argmin(1),
             "mean": i.mean(1, dtype=torch.float32),
             "any": i.any(2),
+            "any of bytes": i.byte().any(1),
             "bsum": b.sum(0),
             "ball": b.all(1),
             "bmax": b.amax(1),
