@@ -3,7 +3,7 @@
     python -m benchmarks.programs --count 2000
     python -m benchmarks.programs --count 200 --interpret
 
-Programs come in runs of 100, each with a seed of its own; a run ends at its first failing program,
+Programs come in runs of 50, each with a seed of its own; a run ends at its first failing program,
 which hypothesis has shrunk. One that Dynamo or AOTAutograd can't do with torch's own backends is
 counted and no failure.
 """
@@ -23,7 +23,7 @@ from compile_lint.compiler.settings import Settings
 from .conformance.program_trial import Failure, check_programs
 from .conformance.trial import configured
 
-EACH = 100
+EACH = 50
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ import torch._dynamo as dynamo
 from compile_lint.compiler.capture.backend import Backend
 from compile_lint.compiler.settings import Settings
 from torch import nn
-from torch._dynamo.exc import Unsupported
+from torch._dynamo.exc import Unsupported, UserError
 from torch.utils._pytree import tree_leaves
 
 from .compare import Checks, Result, differences, first_line, fresh
@@ -87,7 +87,7 @@ def judge(model: Model, settings: Settings) -> Judged:
             text = differences(wanted, got, checks)
             if text and not _as_exact(eager, inputs, train, wanted, got):
                 return Judged(*told, "mismatch", f"{doing}: {text}", error=worst)
-    except Unsupported as error:
+    except (Unsupported, UserError) as error:
         return Judged(
             *told, "not captured", f"{doing}: {reason_of(error)}", "", break_id(str(error))
         )

@@ -329,6 +329,6 @@ def _language() -> list[Model]:
             },
             config=_detr,
             mode="eval",
-            note="gradients in eval mode: in training mode it branches on isinf (GB0170)",
+            note="gradients in eval mode: in training mode it branches on isfinite (GB0170)",
         ),
     ]

@@ -10,7 +10,7 @@ from sympy import Expr, Symbol
 from ..ir import index as ix
 from ..ir.nodes import Nest, Store
 from ..ir.values import Value, Values
-from ..triton.schedule import LARGEST_PERSISTENT
+from ..triton.schedule import LARGEST_COLUMN
 from .align import alignments
 
 MOST_VALUES = 2000  # in one kernel; more makes Triton slow to compile and spills registers
@@ -186,7 +186,7 @@ def _rewrites_inside(
 ) -> bool:
     """Whether inner points of an input are overwritten that a later pass may read again."""
     length = ix.product(host.rsizes)
-    if length.is_Integer and int(length) <= LARGEST_PERSISTENT:
+    if length.is_Integer and int(length) <= LARGEST_COLUMN:
         return False  # one pass: everything is read before anything is written
     inner = set(host.rvariables)
     read = {v.attrs[0] for v in values.ordered([s.value for s in stores]) if v.op == "load"}

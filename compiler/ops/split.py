@@ -17,6 +17,7 @@ KINDS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 ENOUGH_PROGRAMS = 512
 ENOUGH_ROWS = 64  # programs that read whole lines keep the memory busy in smaller numbers
 SHORTEST = 8192  # inner elements; below, one program is quick enough
+SHORTEST_COLUMN = 512  # the same where they lie apart
 FASTEST_OUTER = 32  # outer points that one program takes where they lie side by side
 
 
@@ -36,15 +37,15 @@ def pieces(
             inner *= int(n)
         else:
             outer *= int(n)
-    if inner < SHORTEST or outer >= ENOUGH_PROGRAMS * FASTEST_OUTER:
+    if inner < SHORTEST_COLUMN or outer >= ENOUGH_PROGRAMS * FASTEST_OUTER:
         return 1
     if _inner_contiguous(loads(), size, dims):
-        programs, enough = outer, ENOUGH_ROWS
+        programs, enough, shortest = outer, ENOUGH_ROWS, SHORTEST
     else:
-        programs, enough = -(-outer // FASTEST_OUTER), ENOUGH_PROGRAMS // 2
-    if programs >= enough:
+        programs, enough, shortest = -(-outer // FASTEST_OUTER), ENOUGH_PROGRAMS, SHORTEST_COLUMN
+    if programs >= enough or inner < shortest:
         return 1
-    wanted = min(-(-ENOUGH_PROGRAMS // programs), inner // 1024)
+    wanted = min(-(-ENOUGH_PROGRAMS // programs), 8 * inner // shortest)
     return _divisor(inner, wanted)
 
 

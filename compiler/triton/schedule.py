@@ -15,6 +15,7 @@ from ..ir.values import Values
 from .kernel import Config
 
 LARGEST_PERSISTENT = 16384  # reduced elements that one program keeps in registers
+LARGEST_COLUMN = 256  # the same where they lie apart, and neighbours in memory come along
 HINT = 8192  # stands for a size that isn't known
 INTERPRETED_POINTS = 1 << 17  # in one program: each operation costs the interpreter the same
 
@@ -37,12 +38,13 @@ def schedule(nest: Nest, values: Values, interpreted: bool = False) -> Schedule:
         return Schedule(True, _pointwise(outer, interpreted))
     length = ix.product(nest.rsizes)
     scans = any(v.op == "scan" for v in values.ordered([s.value for s in nest.stores]))
-    persistent = scans or (length.is_Integer and int(length) <= LARGEST_PERSISTENT)
+    contiguous = _inner_contiguous(nest, values)
+    longest = LARGEST_PERSISTENT if contiguous else LARGEST_COLUMN
+    persistent = scans or (length.is_Integer and int(length) <= longest)
     if interpreted:
         rblock = power(hint(length)) if persistent else min(power(hint(length)), 4096)
         xblock = max(1, min(power(outer), INTERPRETED_POINTS // rblock))
         return Schedule(persistent, (Config((("XBLOCK", xblock), ("RBLOCK", rblock)), 4, 1),))
-    contiguous = _inner_contiguous(nest, values)
     if persistent:
         return Schedule(True, _persistent(outer, power(hint(length)), contiguous))
     return Schedule(False, _looped(outer, hint(length), contiguous))

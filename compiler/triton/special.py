@@ -1,4 +1,9 @@
-"""Triton functions for mathematics that needs a loop whose length is data."""
+"""Triton functions for mathematics that needs a loop whose length is data.
+
+Recurrences are rounded as ATen's are once compiled, a product and a sum at once: near the zeros of
+a polynomial that is the difference between its digits and none. (`x * -1`, since Triton's `-x` is
+0 - x and loses the sign of 0.)
+"""
 
 from __future__ import annotations
 
@@ -52,7 +57,7 @@ def chebyshev(x, first, n):
     p = tl.zeros_like(x) + 1
     for k in range(2, largest(n) + 1):
         more = (k <= n) & (q == q)
-        r = (x + x) * q - p
+        r = tl.fma(x + x, q, p * -1)
         p = tl.where(more, q, p)
         q = tl.where(more, r, q)
     return q
@@ -65,7 +70,7 @@ def hermite(x, n, factor):
     q = x
     p = tl.zeros_like(x) + 1
     for k in range(1, largest(n)):
-        r = x * q - (factor * k).to(x.dtype) * p
+        r = tl.fma(x, q, (factor * k).to(x.dtype) * p * -1)
         p = tl.where(k < n, q, p)
         q = tl.where(k < n, r, q)
     return q
@@ -80,7 +85,7 @@ def laguerre(x, n):
     for k in range(1, largest(n)):
         more = (k < n) & (q == q)
         j = k * tl.full([], 1, x.dtype)
-        r = ((j + j + (1 - x)) * q - j * p) / (j + 1)
+        r = tl.fma(j + j + (1 - x), q, j * p * -1) / (j + 1)
         p = tl.where(more, q, p)
         q = tl.where(more, r, q)
     return q
@@ -95,7 +100,7 @@ def legendre(x, n):
     for k in range(1, largest(n)):
         more = (k < n) & (q == q)
         j = k * tl.full([], 1, x.dtype)
-        r = ((j + j + 1) * x * q - j * p) / (j + 1)
+        r = tl.fma((j + j + 1) * x, q, j * p * -1) / (j + 1)
         p = tl.where(more, q, p)
         q = tl.where(more, r, q)
     return q
