@@ -246,7 +246,8 @@ def _line(record: dict[str, Any]) -> str:
         f"  {k} {record[k]}" for k in ("floor_ms", "generated", "fallbacks") if k in record
     )
     return (
-        f"{record['work']:38} {record['way']:12} {record['ms']:10.4f} ms  first {record['first_s']:6.2f} s"
+        f"{record['work']:38} {record['way']:12} {record['ms']:10.4f} ms"
+        f"  first {record['first_s']:6.2f} s"
         f"  error {record['error']:.1e}{'' if record['right'] else ' WRONG'}"
         f"  kernels {record['kernels']}  peak {record.get('peak_mb', 0)} MB{extra}"
     )

@@ -76,6 +76,7 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
     ]
     b, d, h = (8, 32, 64) if tiny else (8192, 4096, 16384)
     half = torch.float32 if device == "cpu" else torch.bfloat16
+
     def perceptron() -> nn.Module:
         torch.manual_seed(0)
         return nn.Sequential(nn.Linear(d, h), nn.GELU(), nn.Linear(h, d)).to(device, half)

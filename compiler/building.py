@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from .capture.backend import Backend
 from .runtime.build import Built, check_target
@@ -84,14 +85,12 @@ def build(
 
 def _backward(result: Any) -> None:
     """Make AOTAutograd compile the backward graph, which it does at the first backward."""
-    leaves = torch.utils._pytree.tree_leaves(result)
+    leaves = pytree.tree_leaves(result)
     outputs = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
     if not outputs:
         return
     inputs = _leaves_of(outputs)
-    torch.autograd.grad(
-        outputs, inputs, [torch.ones_like(x) for x in outputs], allow_unused=True
-    )
+    torch.autograd.grad(outputs, inputs, [torch.ones_like(x) for x in outputs], allow_unused=True)
 
 
 def _leaves_of(outputs: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch._guards import TracingContext
+from torch.utils import _pytree as pytree
 
 from .errors import BuildError, LoweringError
 from .passes.decompose import will_lower
@@ -95,7 +96,7 @@ def _bound(
 def results_seen(gm: torch.fx.GraphModule, stage: str) -> int:
     """How many of a graph's results are the function's own; the others are kept for backward."""
     output = next(node for node in gm.graph.nodes if node.op == "output")
-    count = len(torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None))
+    count = len(pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None))
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     if stage != "forward" or metadata is None:

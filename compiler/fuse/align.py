@@ -4,6 +4,9 @@ Two nests can become one kernel when the guest's loop variables can be written i
 to one, so that what the guest reads of the host's results was computed at the same point.
 """
 
+# sympy says Basic where an Expr comes.
+# pyright: reportArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

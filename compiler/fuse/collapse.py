@@ -1,5 +1,8 @@
 """Fewer loops: neighbours that every access walks as one are one."""
 
+# sympy says Basic where an Expr comes.
+# pyright: reportArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -5,6 +5,10 @@ remainders are our own unevaluated functions, simplified here against those size
 own evaluation of floor and Mod is slow and knows nothing of ranges.
 """
 
+# sympy says Basic where an Expr comes.
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportReturnType=false
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 import torch
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Symbol
 
 from ..errors import LoweringError
 from ..ir import index as ix
@@ -45,7 +45,7 @@ def copy_into(
 def _reads_elsewhere(lower: Any, x: Lazy, value: Callable[[Sequence[Expr]], Value]) -> bool:
     """Whether the value at some point reads x's buffer at another."""
     assert x.view is not None
-    loops = {d: ix.Loop(f"d{d}") for d, n in enumerate(x.size) if n != 1}
+    loops: dict[int, Symbol] = {d: ix.Loop(f"d{d}") for d, n in enumerate(x.size) if n != 1}
     lower.loops = {loops[d]: x.size[d] for d in loops}
     index = [loops.get(d, Integer(0)) for d in range(len(x.size))]
     here = ix.simplify(sympy.expand(ix.flat(index, x.view.stride, x.view.offset)), lower.loops)

@@ -239,7 +239,7 @@ class NestBuilder:
         self, letter: str, size: Sequence[Expr], dims: Sequence[int]
     ) -> tuple[list[Expr], dict[int, Symbol]]:
         """(the index, the loop variable of each dimension that has more than one element)."""
-        variables = {d: ix.Loop(f"{letter}{d}") for d in dims if size[d] != 1}
+        variables: dict[int, Symbol] = {d: ix.Loop(f"{letter}{d}") for d in dims if size[d] != 1}
         return [variables.get(d, Integer(0)) for d in range(len(size))], variables
 
     def _same_layout(self, view: View, stride: Sequence[Expr] | None) -> bool:

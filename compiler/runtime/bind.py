@@ -34,7 +34,7 @@ def launchers(
     """
     if settings.interpret:
         return [interpreted(kernel) for kernel in kernels]
-    if device is None:
+    if device is None or not kernels:
         return []
     built = build_cached(kernels, target_of(device), settings.cache)
     if settings.mode == "max-autotune":
@@ -59,10 +59,10 @@ class Tuned:
 
     def _chosen(self, args: Sequence[Any]) -> Launcher:
         kernel, target = self._kernel, target_of(self._device)
-        config = kernel.configs[0]
+        first = config = kernel.configs[0]
         if len(kernel.configs) > 1 and not torch.cuda.is_current_stream_capturing():
             config = self._remembered(args, target)
-        built = self._built if config == kernel.configs[0] else None
+        built = self._built if config == first else None
         log.info("%s runs with %s", kernel.name, config)
         return launcher(kernel, config, self._device, built)
 

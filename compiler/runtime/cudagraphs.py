@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch._guards import TracingContext
@@ -41,7 +40,10 @@ class Recorder:
         if backward and not self._recorded:
             return run
         fixed = list(range(count_tangents(gm))) if backward else _static_inputs()
-        reason = check_for_skip(gm, len(fixed) if backward else 0)
+        # torch's check knows static inputs as the first ones only; ours may stand anywhere.
+        reason = check_for_skip(gm, len(inputs))
+        if find_input_mutations(gm.graph) - set(fixed):
+            reason = "it writes into an input whose memory changes from call to call"
         if reason is not None:
             log.info("the %s graph isn't recorded: %s", stage, reason)
             if not backward:
@@ -57,7 +59,7 @@ class Recorder:
             return unrecorded
         self._device = get_device_index(gm)
         return cudagraphify_impl(
-            run,
+            run,  # pyright: ignore[reportArgumentType]
             inputs,
             fixed,
             device_index=self._device,

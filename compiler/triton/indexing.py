@@ -1,5 +1,9 @@
 """Index expressions as Triton text, with the sizes that must come from the host."""
 
+# sympy says Basic where an Expr comes.
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportReturnType=false
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
