@@ -89,7 +89,12 @@ def _wide(x: torch.Tensor) -> torch.Tensor:
 
 
 def check_programs(
-    count: int, number: int, settings: Settings, halves: bool = True, dynamic: bool = False
+    count: int,
+    number: int,
+    settings: Settings,
+    halves: bool = True,
+    dynamic: bool = False,
+    longest: int = 10,
 ) -> tuple[Counter[str], Failure | None]:
     """Try `count` programs drawn from seed `number`: outcomes, and a failing program if any."""
     outcomes: Counter[str] = Counter()
@@ -107,7 +112,7 @@ def check_programs(
         print_blob=False,
         report_multiple_bugs=False,
     )
-    @given(programs(halves=halves))
+    @given(programs(halves=halves, longest=longest))
     def equal_to_eager(program: Program) -> None:
         nonlocal tries
         if failures:

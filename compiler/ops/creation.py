@@ -19,6 +19,8 @@ from .table import lowering
 def number(values: Values, x: Any, dtype: torch.dtype) -> Value:
     """A number or a size expression as a value of a dtype."""
     if isinstance(x, Expr):
+        if not x.is_integer:
+            raise LoweringError(f"a fraction that isn't known: {x}")
         return s.convert(values, values.index(x), dtype)
     if isinstance(x, complex):
         raise LoweringError("a complex number")

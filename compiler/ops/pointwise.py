@@ -171,6 +171,8 @@ def elementwise(
         if isinstance(x, Lazy):
             value = x.at(broadcast_index(x.size, index, size))
         elif isinstance(x, Expr):
+            if not x.is_integer:  # index arithmetic is whole
+                raise LoweringError(f"a fraction that isn't known: {x}")
             value = values.index(x)
         else:
             value = values.const(x, compute)

@@ -13,16 +13,18 @@ from benchmarks.conformance.program_strategy import Input, Program
 from benchmarks.conformance.program_trial import check_programs, try_program
 from benchmarks.conformance.trial import EQUAL, MISMATCH, configured, lowers
 
-COUNT = 200
+COUNT = 50  # of each of four seeds
 INTERPRETED = 20
+LONGEST = 6
 
 
-def test_programs_by_aten_are_equal_to_eager() -> None:
+@pytest.mark.parametrize("seed", [20, 21, 22, 23])
+def test_programs_by_aten_are_equal_to_eager(seed: int) -> None:
     with configured():
-        outcomes, failure = check_programs(COUNT, 20, Settings())
+        outcomes, failure = check_programs(COUNT, seed, Settings(), longest=LONGEST)
     assert failure is None, f"{failure.outcome}: {failure.reason}\n{failure.program}"
     assert outcomes.total() == COUNT
-    assert outcomes[EQUAL] > 0.9 * COUNT, outcomes  # the rest is what torch itself can't do
+    assert outcomes[EQUAL] > 0.8 * COUNT, outcomes  # the rest is what torch itself can't do
 
 
 def test_programs_by_generated_kernels_are_equal_to_eager() -> None:
@@ -30,7 +32,7 @@ def test_programs_by_generated_kernels_are_equal_to_eager() -> None:
     with configured():
         if not lowers(settings):
             pytest.skip("no kernels are generated here")
-        outcomes, failure = check_programs(INTERPRETED, 20, settings, halves=False)
+        outcomes, failure = check_programs(INTERPRETED, 20, settings, halves=False, longest=LONGEST)
     assert failure is None, f"{failure.outcome}: {failure.reason}\n{failure.program}"
     assert outcomes[EQUAL] > 0.8 * INTERPRETED, outcomes
 
