@@ -178,6 +178,8 @@ def _divide(e: Expr, divisor: Expr) -> Expr | None:
 
 
 def _divide_term(term: Expr, divisor: Expr) -> Expr | None:
+    if divisor == 0:  # an empty dimension: no point is ever there
+        return None
     if divisor.is_Integer:
         coefficient, rest = term.as_coeff_Mul()
         if not coefficient.is_Integer or int(coefficient) % int(divisor):
