@@ -36,7 +36,7 @@ class Snippet:
     target: str | None = None
     inputs: str | None = None
     name: str = "snippet"
-    limit: float = 20.0
+    limit: float = 120.0
     fresh: bool = True
     aot: bool = False
 
