@@ -12,11 +12,11 @@ from torch.utils import _pytree as pytree
 from .errors import LoweringError
 from .fuse.collapse import collapse
 from .fuse.fuse import fuse
-from .ir.nodes import Buffer, Call, Graph, Loop, Nest
+from .ir.nodes import Buffer, Call, Constant, Graph, Loop, Nest
 from .ir.values import Values
 from .ir.verify import verify
 from .ops.control import hosted, writes
-from .ops.lowerer import Constant, Lowerer
+from .ops.lowerer import Lowerer
 from .passes.predicate import predicate
 from .runtime.program import Part, Program, Writer
 from .settings import Settings

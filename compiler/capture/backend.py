@@ -71,7 +71,7 @@ class Backend:
             bw_compiler=stage("backward"),
             inference_compiler=stage("inference"),
             partition_fn=min_cut_rematerialization_partition,
-            decompositions=decompositions(gm, example_inputs, settings),
+            decompositions=decompositions(example_inputs, settings),
             keep_inference_input_mutations=True,
         )(gm, example_inputs)
 

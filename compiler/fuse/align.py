@@ -16,6 +16,7 @@ from sympy import Expr, Integer, Symbol
 
 from ..ir import index as ix
 from ..ir.nodes import Nest
+from ..ir.stores import values_under
 from ..ir.values import Values
 
 Mapped = Mapping[Symbol, Expr]
@@ -26,16 +27,10 @@ def accesses(nest: Nest, values: Values) -> tuple[Accesses, Accesses]:
     """(positions read, positions written) by buffer."""
     read: Accesses = {}
     written: Accesses = {}
-    for value in values.ordered([store.value for store in nest.stores]):
+    for value in values_under(nest.stores, values):
         if value.op == "load":
             read.setdefault(value.attrs[0], []).append(value.attrs[1])
     for store in nest.stores:
-        for symbol in store.position.free_symbols:
-            hidden = values.behind(symbol)  # type: ignore[arg-type]
-            if hidden is not None:
-                for value in values.ordered([hidden]):
-                    if value.op == "load":
-                        read.setdefault(value.attrs[0], []).append(value.attrs[1])
         written.setdefault(store.buffer.name, []).append(store.position)
     return read, written
 

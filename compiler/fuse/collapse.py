@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,7 +13,8 @@ from sympy import Add, Expr, Integer, Symbol
 
 from ..ir import index as ix
 from ..ir.nodes import Nest
-from ..ir.values import Value, Values
+from ..ir.stores import rewritten, values_under
+from ..ir.values import Values
 
 
 def collapse(nest: Nest, values: Values) -> Nest:
@@ -40,13 +40,13 @@ def _merge_pair(
     nest: Nest, values: Values, outer: Symbol, fast: Symbol, inner: bool
 ) -> Nest | None:
     length = nest.loops[fast]
-    places = [values.index(s.position) for s in nest.stores]
-    roots = values.ordered([*(s.value for s in nest.stores), *places])
-    if any(v.op == "scan" and v.attrs[1] in (outer, fast) for v in roots):
+    under = values_under(nest.stores, values)
+    if any(v.op == "scan" and v.attrs[1] in (outer, fast) for v in under):
         return None
-    for e in _expressions(nest, roots):
-        if not _walks_as_one(e, outer, fast, length):
-            return None
+    for value in under:
+        if value.op in ("index", "load"):
+            if not _walks_as_one(value.attrs[-1], outer, fast, length):
+                return None
     # outer·length + fast is the fast variable of a loop of their product.
     mapping: dict[Symbol, Expr] = {outer: Integer(0)}
     total = sympy.expand(nest.loops[outer] * length)
@@ -62,31 +62,7 @@ def _merge_pair(
         if inner
         else replace(nest, variables=kept, sizes=sizes)
     )
-    changed = values.substitute(
-        [*(s.value for s in nest.stores), *places],
-        mapping,
-        smaller.loops,
-    )
-    n = len(nest.stores)
-    return replace(
-        smaller,
-        stores=tuple(
-            replace(s, value=v, position=_expression(p))
-            for s, v, p in zip(nest.stores, changed[:n], changed[n:])
-        ),
-    )
-
-
-def _expression(value: Value) -> Expr:
-    return value.attrs[0] if value.op == "index" else Integer(value.attrs[0])
-
-
-def _expressions(nest: Nest, roots: list[Value]) -> Iterator[Expr]:
-    for store in nest.stores:
-        yield store.position
-    for value in roots:
-        if value.op in ("index", "load"):
-            yield value.attrs[-1]
+    return replace(smaller, stores=rewritten(nest.stores, mapping, smaller.loops, values))
 
 
 def _walks_as_one(e: Expr, outer: Symbol, fast: Symbol, length: Expr) -> bool:

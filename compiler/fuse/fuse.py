@@ -8,7 +8,7 @@ from dataclasses import replace
 from sympy import Expr
 
 from ..ir import index as ix
-from ..ir.nodes import Buffer, Call, Graph, Nest, Ref, View
+from ..ir.nodes import Buffer, Call, Graph, Nest, View
 from ..ir.values import Values
 from .align import accesses
 from .merge import MOST_BUFFERS, merge
@@ -193,7 +193,7 @@ def _without_dead_stores(
     for node in reversed(nodes):
         if isinstance(node, Call):
             kept.append(node)
-            wanted |= set(node.reads) | _referred(node)
+            wanted |= node.reads
             continue
         stores = tuple(s for s in node.stores if s.buffer.name in wanted)
         if not stores:
@@ -202,10 +202,3 @@ def _without_dead_stores(
         kept.append(node)
         wanted |= set(accesses(node, values)[0])
     return kept[::-1]
-
-
-def _referred(call: Call) -> set[str]:
-    from torch.utils import _pytree as pytree
-
-    leaves = pytree.tree_leaves((call.args, call.kwargs), is_leaf=lambda x: isinstance(x, Ref))
-    return {x.view.buffer.name for x in leaves if isinstance(x, Ref)}

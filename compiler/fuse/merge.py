@@ -9,6 +9,7 @@ from sympy import Expr, Symbol
 
 from ..ir import index as ix
 from ..ir.nodes import Nest, Store
+from ..ir.stores import rewritten, values_under
 from ..ir.values import Value, Values
 from ..triton.schedule import LARGEST_COLUMN
 from .align import alignments
@@ -84,18 +85,7 @@ def _moved(
     """The guest's stores in the host's variables."""
     if all(a == b for a, b in mapping.items()):
         return guest.stores
-    roots = [store.value for store in guest.stores]
-    positions = [values.index(store.position) for store in guest.stores]
-    changed = values.substitute([*roots, *positions], mapping, host.loops)
-    n = len(roots)
-    return tuple(
-        replace(store, value=value, position=_expression(place))
-        for store, value, place in zip(guest.stores, changed[:n], changed[n:])
-    )
-
-
-def _expression(value: Value) -> Expr:
-    return value.attrs[0] if value.op == "index" else sympy.Integer(value.attrs[0])
+    return rewritten(guest.stores, mapping, host.loops, values)
 
 
 def _joined(
@@ -111,9 +101,7 @@ def _joined(
     rewritten_inputs = {store.buffer.name for store in after if store.buffer.name in second.inplace}
     read_before = {
         (v.attrs[0], v.attrs[1])
-        for v in values.ordered(
-            [*(s.value for s in before), *(values.index(s.position) for s in before)]
-        )
+        for v in values_under(before, values)
         if v.op == "load" and v.attrs[0] in rewritten_inputs
     }
     places = {store.buffer.name: store.position for store in after}
@@ -139,16 +127,8 @@ def _joined(
             return values.where(load.args[0], value, values.cast(load.args[1], value.dtype))
         return value
 
-    roots = [store.value for store in after]
-    positions = [values.index(store.position) for store in after]
-    changed = values.substitute([*roots, *positions], {}, host.loops, on_load)
-    if failed:
-        return None
-    n = len(roots)
-    return tuple(
-        replace(store, value=value, position=_expression(place))
-        for store, value, place in zip(after, changed[:n], changed[n:])
-    )
+    changed = rewritten(after, {}, host.loops, values, on_load)
+    return None if failed else changed
 
 
 def _computed(position: Expr, values: Values) -> bool:
@@ -172,8 +152,7 @@ def _serializes(mapping: dict[Symbol, Expr], host: Nest, guest: Nest, first: Nes
 def _inner_disagrees(stores: tuple[Store, ...], host: Nest, values: Values) -> bool:
     """Whether some reduction doesn't run over exactly the host's inner loops."""
     inner = set(host.rvariables)
-    places = [values.index(s.position) for s in stores]
-    for value in values.ordered([*(s.value for s in stores), *places]):
+    for value in values_under(stores, values):
         if value.op == "reduce" and set(value.attrs[1]) != inner:
             return True
         if value.op == "scan" and {value.attrs[1]} != inner:

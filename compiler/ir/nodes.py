@@ -107,6 +107,10 @@ class Ref:
     view: View
 
 
+class Constant(str):
+    """The name of a constant of the graph that isn't a tensor: a subgraph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call in the host program: an operator that runs by ATen, or a higher-order operator.

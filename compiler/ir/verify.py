@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..errors import VerifyError
 from . import index as ix
 from .nodes import Buffer, Call, Graph, Nest, View
-from .values import Value, Values
+from .stores import values_under
+from .values import Values
 
 
 def verify(graph: Graph, values: Values, after: str) -> None:
@@ -35,12 +36,12 @@ def _nest(nest: Nest, values: Values, known: set[str], after: str) -> None:
     _need(bool(nest.stores), after, nest, "stores nothing")
     _need(len(loops) == len(nest.variables) + len(nest.rvariables), after, nest, "repeats a loop")
     for store in nest.stores:
-        bound = _variables(store.value) | {
+        bound = store.value.symbols | {
             s for s in store.position.free_symbols if isinstance(s, ix.Loop)
         }
         _need(bound <= loops, after, nest, f"uses {bound - loops} outside its loops")
         _need(store.mode in ("set", "add"), after, nest, f"stores by {store.mode!r}")
-    for value in values.ordered([s.value for s in nest.stores]):
+    for value in values_under(nest.stores, values):
         if value.op == "load":
             name = value.attrs[0]
             _need(name in known and name not in made, after, nest, f"reads {name} too early")
@@ -48,10 +49,6 @@ def _nest(nest: Nest, values: Values, known: set[str], after: str) -> None:
             _need(set(value.attrs[1]) == inner, after, nest, "reduces over other loops")
         elif value.op == "scan":
             _need({value.attrs[1]} == inner, after, nest, "scans over other loops")
-
-
-def _variables(value: Value) -> set:
-    return set(value.symbols)
 
 
 def _need(holds: bool, after: str, node: Nest | Call | None, wrong: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -105,24 +105,42 @@ def index_tensor(lower: Any, node: torch.fx.Node, x: Lazy, indices: Sequence[Laz
     if any(t.dtype in (torch.bool, torch.uint8) for _, t in given):
         raise LoweringError("indexes by a mask")
     size = lower.size_of(node)
-    rank = max(len(t.size) for _, t in given)
-    dims = [d for d, _ in given]
-    together = dims == list(range(dims[0], dims[0] + len(dims)))
-    begin = dims[0] if together else 0
-    indexed = size[begin : begin + rank]
+    begin, rank = indexed_dims(given), max(len(t.size) for _, t in given)
+    point = indexed_point(lower, x, given, begin, size[begin : begin + rank])
+    return Lazy(size, x.dtype, x.device, lambda i: x.at(point(i)))
 
-    def at(i: Sequence[Expr]) -> Value:
+
+def indexed_dims(given: Sequence[tuple[int, Lazy]]) -> int:
+    """Where the indices' dimensions stand in the result: in place if side by side, else first."""
+    dims = [d for d, _ in given]
+    return dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
+
+
+def indexed_point(
+    lower: Any,
+    x: Lazy,
+    given: Sequence[tuple[int, Lazy]],
+    begin: int,
+    indexed: Sequence[Expr],
+) -> Callable[[Sequence[Expr]], list[Expr]]:
+    """From an index of the result to the index into x, whose dimensions in `given` are indexed.
+
+    Args:
+        begin, indexed: Where the indices' dimensions stand in the result, and their sizes.
+    """
+    rank, by_dim = len(indexed), dict(given)
+
+    def point(i: Sequence[Expr]) -> list[Expr]:
         inner = i[begin : begin + rank]
         rest = iter([*i[:begin], *i[begin + rank :]])
-        point = []
-        by_dim = dict(given)
+        found = []
         for d, length in enumerate(x.size):
             t = by_dim.get(d)
             if t is None:
-                point.append(next(rest))
+                found.append(next(rest))
             else:
-                value = t.at(broadcast_index(t.size, inner, indexed))
-                point.append(place(lower, value, length))
-        return x.at(point)
+                at = t.at(broadcast_index(t.size, inner, indexed))
+                found.append(place(lower, at, length))
+        return found
 
-    return Lazy(size, x.dtype, x.device, at)
+    return point

@@ -59,3 +59,10 @@ def broadcast_index(
         Integer(0) if n == 1 and target[skipped + d] != 1 else index[skipped + d]
         for d, n in enumerate(size)
     )
+
+
+def reduced_size(size: Sequence[Expr], dims: Sequence[int], keepdim: bool) -> tuple[Expr, ...]:
+    """The size that is left when `dims` are reduced."""
+    if keepdim:
+        return tuple(Integer(1) if d in dims else n for d, n in enumerate(size))
+    return tuple(n for d, n in enumerate(size) if d not in dims)

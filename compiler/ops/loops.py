@@ -21,7 +21,7 @@ from ..ir.nodes import Call, Loop, Nest, Ref, Store, View
 from ..ir.values import Value
 from ..passes.predicate import predicate
 from .indexing import place
-from .lazy import SUPPORTED, Lazy, held
+from .lazy import SUPPORTED, Lazy, held, reduced_size
 from .lowerer import Lowerer, dense_stride
 from .origins import origin_of
 
@@ -275,7 +275,4 @@ class _Round(Lowerer):
         if tuple(variables) != tuple(self.space(self.space_size)[1]) and not single:
             raise LoweringError("a loop that reduces another view of its state")
         result = finish(value(list(index), tuple(variables)))
-        shape = tuple(
-            Integer(1) if d in dims else n for d, n in enumerate(size) if keepdim or d not in dims
-        )
-        return Lazy(shape, dtype, device, lambda i: result)
+        return Lazy(reduced_size(size, dims, keepdim), dtype, device, lambda i: result)

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
 from ..ir import index as ix
-from ..ir.nodes import Buffer, Call, Graph, Ref, View
+from ..ir.nodes import Buffer, Call, Constant, Graph, Ref, View
 from ..ir.values import Value
 from .control import hosted, writes
 from .lazy import Lazy
@@ -150,7 +150,7 @@ class Lowerer(NestBuilder):
         if x.view is not None:
             return x
         x = Lazy(x.size, x.dtype, x.device, self._remembering(x.at))
-        index, variables = self._variables("d", x.size, range(len(x.size)))
+        index, variables = self.variables("d", x.size, range(len(x.size)))
         self.loops = {v: x.size[d] for d, v in variables.items()}
         if 0 in x.size:
             return x
@@ -214,7 +214,7 @@ class Lowerer(NestBuilder):
             writes(part) for part in self._subgraphs_of(node)
         ):
             inplace = frozenset(reads)
-        self._add_call(
+        self.graph.nodes.append(
             Call(
                 node.target,
                 args,
@@ -264,7 +264,7 @@ class Lowerer(NestBuilder):
 
     def space(self, size: Sequence[Expr]) -> tuple[list[Expr], tuple[Symbol, ...]]:
         """(the index of a point of an index space, its loop variables)."""
-        index, variables = self._variables("d", size, range(len(size)))
+        index, variables = self.variables("d", size, range(len(size)))
         return index, tuple(variables.values())
 
     def _argument(self, x: Any) -> Any:
@@ -274,13 +274,6 @@ class Lowerer(NestBuilder):
         """The layout that torch promises for a result; None where any will do."""
         stride = dense_stride(expected)
         return stride if x.view is None or stride is not None else None
-
-    def _add_call(self, call: Call) -> None:
-        self.graph.nodes.append(call)
-
-
-class Constant(str):
-    """The name of a constant of the graph that isn't a tensor: a subgraph."""
 
 
 def _makes_symbols(node: torch.fx.Node) -> bool:

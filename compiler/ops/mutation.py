@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 import torch
-from sympy import Expr, Integer, Symbol
+from sympy import Expr
 
 from ..errors import LoweringError
 from ..ir import index as ix
@@ -45,9 +45,8 @@ def copy_into(
 def _reads_elsewhere(lower: Any, x: Lazy, value: Callable[[Sequence[Expr]], Value]) -> bool:
     """Whether the value at some point reads x's buffer at another."""
     assert x.view is not None
-    loops: dict[int, Symbol] = {d: ix.Loop(f"d{d}") for d, n in enumerate(x.size) if n != 1}
-    lower.loops = {loops[d]: x.size[d] for d in loops}
-    index = [loops.get(d, Integer(0)) for d in range(len(x.size))]
+    index, variables = lower.variables("d", x.size, range(len(x.size)))
+    lower.loops = {variables[d]: x.size[d] for d in variables}
     here = ix.simplify(sympy.expand(ix.flat(index, x.view.stride, x.view.offset)), lower.loops)
     return any(
         v.op == "load" and v.attrs[0] == x.view.buffer.name and v.attrs[1] != here

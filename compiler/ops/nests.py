@@ -13,7 +13,7 @@ from ..ir import index as ix
 from ..ir.nodes import Buffer, Graph, Nest, Store, View
 from ..ir.values import Value, Values
 from . import scalars
-from .lazy import SUPPORTED, Lazy, held
+from .lazy import SUPPORTED, Lazy, held, reduced_size
 from .origins import origin_of
 from .split import pieces
 
@@ -58,11 +58,11 @@ class NestBuilder:
         if home is not None:
             return home[1]
         buffer = self.new_buffer(x.dtype, x.device, x.size, stride)
-        index, variables = self._variables("d", x.size, range(len(x.size)))
+        index, variables = self.variables("d", x.size, range(len(x.size)))
         order = sorted(variables, key=lambda d: _rank_of(stride[d], d))
         self.loops = {variables[d]: x.size[d] for d in order}
         store = Store(buffer, sympy.expand(ix.flat(index, stride)), x.at(index))
-        self._add(Nest(tuple(self.loops), tuple(self.loops.values()), (), (), (store,)))
+        self._add(store)
         view = View(buffer, x.size, stride)
         self._homes[(id(x), stride)] = (x, view)  # x is kept, so that its id stays its own
         return view
@@ -81,9 +81,7 @@ class NestBuilder:
     ) -> Lazy:
         """A buffer of values reduced over `dims` of an index space of `size`."""
         kept = [d for d in range(len(size)) if d not in dims]
-        shape = tuple(
-            Integer(1) if d in dims else n for d, n in enumerate(size) if keepdim or d not in dims
-        )
+        shape = reduced_size(size, dims, keepdim)
         if any(size[d] == 0 for d in dims):
             if kind in ("max", "min", "argmax", "argmin"):
                 raise LoweringError(f"{kind} of nothing")
@@ -91,32 +89,25 @@ class NestBuilder:
                 scalars.identity(kind, dtype), torch.bool if kind in ("any", "all") else held(dtype)
             )
             return Lazy(shape, dtype, device, lambda i: finish(empty))
-        index, outer = self._variables("d", size, kept)
-        inner_index, inner = self._variables("r", size, dims)
+        index, outer = self.variables("d", size, kept)
+        inner_index, reduced_over = self.variables("r", size, dims)
+        inner = tuple(reduced_over.values())
         point = [inner_index[d] if d in dims else index[d] for d in range(len(size))]
         self.loops = {
             **{outer[d]: size[d] for d in outer},
-            **{inner[d]: size[d] for d in inner},
+            **{reduced_over[d]: size[d] for d in reduced_over},
         }
-        reduced = value(point, tuple(inner.values()))
+        reduced = value(point, inner)
         cut = pieces(kind, size, dims, lambda: self._loads(reduced))
         if cut > 1:
-            reduced, inner, size = self._in_pieces(cut, kind, size, dims, value, device)
+            reduced, inner = self._in_pieces(cut, kind, size, dims, value, device)
         buffer = self.new_buffer(dtype, device, shape, tuple(stride))
         result = finish(reduced)
         place = [Integer(0) if d in dims else index[d] for d in range(len(size))]
         if not keepdim:
             place = [index[d] for d in kept]
         store = Store(buffer, sympy.expand(ix.flat(place, stride)), result)
-        self._add(
-            Nest(
-                tuple(outer.values()),
-                tuple(size[d] for d in outer),
-                tuple(inner.values()),
-                tuple(size[d] for d in inner),
-                (store,),
-            )
-        )
+        self._add(store, inner)
         return self.lazy(View(buffer, shape, tuple(stride)))
 
     def scan(
@@ -129,8 +120,8 @@ class NestBuilder:
     ) -> Lazy:
         """A buffer of values scanned along one dimension."""
         kept = [d for d in range(len(x.size)) if d != dim]
-        index, outer = self._variables("d", x.size, kept)
-        inner_index, inner = self._variables("r", x.size, [dim])
+        index, outer = self.variables("d", x.size, kept)
+        inner_index, inner = self.variables("r", x.size, [dim])
         index[dim] = inner_index[dim]
         self.loops = {
             **{outer[d]: x.size[d] for d in outer},
@@ -139,15 +130,7 @@ class NestBuilder:
         buffer = self.new_buffer(dtype, x.device, x.size, tuple(stride))
         result = value(index, inner.get(dim))
         store = Store(buffer, sympy.expand(ix.flat(index, stride)), result)
-        self._add(
-            Nest(
-                tuple(outer.values()),
-                tuple(x.size[d] for d in outer),
-                tuple(inner.values()),
-                tuple(x.size[d] for d in inner),
-                (store,),
-            )
-        )
+        self._add(store, tuple(inner.values()))
         return self.lazy(View(buffer, x.size, tuple(stride)))
 
     def scatter(
@@ -159,13 +142,11 @@ class NestBuilder:
         mode: str,
     ) -> None:
         """Write `value(i)` to `point(i)` of a view, in place, for each i below `size`."""
-        index, variables = self._variables("d", size, range(len(size)))
+        index, variables = self.variables("d", size, range(len(size)))
         self.loops = {variables[d]: size[d] for d in variables}
         place = sympy.expand(ix.flat(point(index), view.stride, view.offset))
         store = Store(view.buffer, ix.simplify(place, self.loops), value(index), mode)
-        inplace = frozenset({view.buffer.name})
-        sizes = tuple(self.loops.values())
-        self._add(Nest(tuple(self.loops), sizes, (), (), (store,), inplace))
+        self._add(store, inplace=frozenset({view.buffer.name}))
 
     def new_buffer(
         self,
@@ -186,15 +167,15 @@ class NestBuilder:
         dims: Sequence[int],
         value: Callable[[Sequence[Expr], tuple[Symbol, ...]], Value],
         device: torch.device,
-    ) -> tuple[Value, dict[int, Symbol], list[Expr]]:
+    ) -> tuple[Value, tuple[Symbol]]:
         """Reduce equal pieces of the inner index space into a buffer.
 
         Returns:
-            (the reduction of the pieces' results, its inner variable by dimension, the sizes of its
-            index space: the first reduced dimension runs over the pieces).
+            (the reduction of the pieces' results, its inner variable, which runs over the pieces);
+            `loops` are then those of the nest that stores it.
         """
         kept = [d for d in range(len(size)) if d not in dims]
-        index, outer = self._variables("d", size, kept)
+        index, outer = self.variables("d", size, kept)
         lengths = [size[d] for d in dims]
         length = ix.product(lengths) / cut
         piece, inside = ix.Loop(f"d{len(size)}"), ix.Loop("r0")
@@ -204,21 +185,11 @@ class NestBuilder:
         for d, part in zip(dims, parts):
             point[d] = ix.simplify(part, self.loops)
         partial = value(point, (inside,))
-        stored = partial.dtype
         shape = (*(size[d] for d in kept), Integer(cut))
         stride = ix.contiguous_stride(shape)
-        buffer = self.new_buffer(stored, device, shape, stride)
+        buffer = self.new_buffer(partial.dtype, device, shape, stride)
         place = [*(index[d] for d in kept), piece]
-        outer_sizes = {**{outer[d]: size[d] for d in outer}, piece: Integer(cut)}
-        self._add(
-            Nest(
-                tuple(outer_sizes),
-                tuple(outer_sizes.values()),
-                (inside,),
-                (length,),
-                (Store(buffer, sympy.expand(ix.flat(place, stride)), partial),),
-            )
-        )
+        self._add(Store(buffer, sympy.expand(ix.flat(place, stride)), partial), (inside,))
         across = ix.Loop("r0")
         self.loops = {**{outer[d]: size[d] for d in outer}, across: Integer(cut)}
         place = [*(index[d] for d in kept), across]
@@ -226,16 +197,14 @@ class NestBuilder:
             buffer.name, sympy.expand(ix.flat(place, stride)), held(buffer.dtype)
         )
         total = self.values.make("reduce", (load,), (kind, (across,)), load.dtype)
-        left = [Integer(1) if d in dims else n for d, n in enumerate(size)]
-        left[dims[0]] = Integer(cut)
-        return total, {dims[0]: across}, left
+        return total, (across,)
 
     def _loads(self, value: Value) -> list[Value]:
         return [v for v in self.values.ordered([value]) if v.op == "load"]
 
     # Small parts.
 
-    def _variables(
+    def variables(
         self, letter: str, size: Sequence[Expr], dims: Sequence[int]
     ) -> tuple[list[Expr], dict[int, Symbol]]:
         """(the index, the loop variable of each dimension that has more than one element)."""
@@ -247,16 +216,23 @@ class NestBuilder:
             n == 1 or a == b for n, a, b in zip(view.size, view.stride, stride)
         )
 
-    def _add(self, nest: Nest) -> None:
+    def _add(
+        self,
+        store: Store,
+        inner: tuple[Symbol, ...] = (),
+        inplace: frozenset[str] = frozenset(),
+    ) -> None:
+        """A nest of the loops being traced, `inner` of them inside."""
+        outer = {v: n for v, n in self.loops.items() if v not in inner}
         origin = origin_of(self._node)
         self.graph.nodes.append(
             Nest(
-                nest.variables,
-                nest.sizes,
-                nest.rvariables,
-                nest.rsizes,
-                nest.stores,
-                nest.inplace,
+                tuple(outer),
+                tuple(outer.values()),
+                inner,
+                tuple(self.loops[v] for v in inner),
+                (store,),
+                inplace,
                 (origin,) if origin else (),
                 (self._node.name if self._node is not None else "",),
             )

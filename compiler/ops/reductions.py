@@ -13,7 +13,7 @@ from ..errors import LoweringError
 from ..ir import index as ix
 from ..ir.values import Value, Values
 from . import scalars as s
-from .lazy import SUPPORTED, Lazy, held
+from .lazy import SUPPORTED, Lazy, held, reduced_size
 from .table import lowering
 
 Prepare = Callable[[Values, Value], Value]
@@ -88,12 +88,6 @@ def _result(kind: str, operands: tuple[Value, ...]) -> torch.dtype:
     if kind in ("any", "all"):
         return torch.bool
     return operands[-1].dtype
-
-
-def _kept_size(x: Lazy, dims: Sequence[int], keepdim: bool) -> list[Expr]:
-    if keepdim:
-        return [Integer(1) if d in dims else n for d, n in enumerate(x.size)]
-    return [n for d, n in enumerate(x.size) if d not in dims]
 
 
 def count(x: Lazy, dims: Sequence[int]) -> Expr:
@@ -234,7 +228,7 @@ def var(
     )
     if not both:
         return variance
-    kept = _kept_size(x, dims, keepdim)
+    kept = reduced_size(x.size, dims, keepdim)
     places = [d for d in range(len(x.size)) if keepdim or d not in dims]
 
     def mean_at(index: Sequence[Expr]) -> Value:
@@ -243,7 +237,7 @@ def var(
             point[d] = Integer(0) if d in dims else index[position]
         return middle.at(point)
 
-    return variance, Lazy(tuple(kept), example.dtype, x.device, mean_at)
+    return variance, Lazy(kept, example.dtype, x.device, mean_at)
 
 
 class Kept:

@@ -17,7 +17,7 @@ from ..ir import index as ix
 from ..ir.values import Value, Values
 from . import scalars as s
 from .creation import number
-from .indexing import along, as_rank, place
+from .indexing import along, as_rank, indexed_dims, indexed_point, place
 from .lazy import HELD_AS_FLOAT, SUPPORTED, Lazy, broadcast_index, held
 from .lowerer import dense_stride
 from .table import lowering
@@ -122,27 +122,10 @@ def index_put(
     given = [(d, t) for d, t in enumerate(indices) if t is not None]
     if any(t.dtype in (torch.bool, torch.uint8) for _, t in given):
         return _put_by_mask(lower, given, x, values, accumulate)
-    dims = [d for d, _ in given]
-    together = dims == list(range(dims[0], dims[0] + len(dims)))
-    begin = dims[0] if together else 0
-    indexed = _broadcast([t.size for _, t in given])
-    rest = [n for d, n in enumerate(x.size) if d not in dims]
+    begin, indexed = indexed_dims(given), _broadcast([t.size for _, t in given])
+    rest = [n for d, n in enumerate(x.size) if d not in dict(given)]
     size = (*rest[:begin], *indexed, *rest[begin:])
-    rank = len(indexed)
-
-    def point(i: Sequence[Expr]) -> Sequence[Expr]:
-        inner = i[begin : begin + rank]
-        others = iter([*i[:begin], *i[begin + rank :]])
-        by_dim = dict(given)
-        found = []
-        for d, length in enumerate(x.size):
-            t = by_dim.get(d)
-            if t is None:
-                found.append(next(others))
-            else:
-                at = t.at(broadcast_index(t.size, inner, indexed))
-                found.append(place(lower, at, length))
-        return found
+    point = indexed_point(lower, x, given, begin, indexed)
 
     def value(i: Sequence[Expr]) -> Value:
         return values.at(broadcast_index(values.size, i, size))

@@ -39,9 +39,7 @@ def will_lower(inputs: Sequence[Any], settings: Settings) -> bool:
     return any(isinstance(x, torch.Tensor) and x.device.type == "cuda" for x in inputs)
 
 
-def decompositions(
-    gm: torch.fx.GraphModule, inputs: Sequence[Any], settings: Settings
-) -> dict[Any, Callable]:
+def decompositions(inputs: Sequence[Any], settings: Settings) -> dict[Any, Callable]:
     """The decomposition table for AOTAutograd; empty where ATen runs the graph."""
     return dict(_table()) if will_lower(inputs, settings) else {}
 

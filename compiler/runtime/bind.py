@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from ..settings import Settings
 from ..triton.kernel import Config, Kernel
 from .build import Built
 from .grid import grid_sources
-from .interpret import Interpreter
+from .interpret import interpreter
 from .keys import autotune_key
 from .launch import launcher, measure, target_of
 from .prepare import build_cached
@@ -92,11 +91,6 @@ def interpreted(kernel: Kernel) -> Launcher:
     def launch(*args: Any) -> None:
         programs = grid(*args)
         if all(programs):
-            _interpreter().launch(kernel, config, programs, args)
+            interpreter().launch(kernel, config, programs, args)
 
     return launch
-
-
-@lru_cache(maxsize=1)
-def _interpreter() -> Interpreter:
-    return Interpreter()

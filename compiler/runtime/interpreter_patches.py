@@ -52,7 +52,7 @@ def apply() -> None:
     # The scope that is returned would undo it; nobody asks it to.
     interpreter._patch_lang(types.SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
     # Triton 3.6 hands int() an array of one item, which numpy no longer takes.
-    tl.core.tensor.__index__ = lambda self: int(self.handle.data.item())
+    setattr(tl.core.tensor, "__index__", lambda self: int(self.handle.data.item()))  # noqa: B010
     for module in (tl, tl.core):
         setattr(module, "reduce", reduce)  # noqa: B010 (no attribute that a module declares)
         setattr(module, "associative_scan", scan)  # noqa: B010

@@ -27,6 +27,7 @@ from ..triton.kernel import Config, Kernel
 from .build import Built, build_kernel, build_kernels
 from .cuda_driver import check, library, load_function
 from .grid import grid_sources
+from .versions import device_target
 
 _log = logging.getLogger(__name__)
 # How PyTorch's launcher names types, and how `struct` lays them out in slots of 8 bytes.
@@ -44,11 +45,7 @@ WAYS = ("static", "driver")
 
 def target_of(device: torch.device | str | int) -> str:
     """The build target of a GPU here: "cuda:90", "hip:gfx942"."""
-    if torch.version.hip is not None:
-        name = torch.cuda.get_device_properties(device).gcnArchName
-        return f"hip:{name.partition(':')[0]}"
-    major, minor = torch.cuda.get_device_capability(device)
-    return f"cuda:{major * 10 + minor}"
+    return device_target(torch.device("cuda", _index(device)))
 
 
 def broken_promises(kernel: Kernel, args: Sequence[Any]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod
 from torch.utils._sympy.printers import PythonPrinter
 
 from ..ir.index import Div, Rem
-from ..ir.nodes import Buffer, Call, Graph, Loop, Nest, Ref, View
+from ..ir.nodes import Buffer, Call, Constant, Graph, Loop, Nest, Ref, View
 from ..triton.emit import Emitted
 from ..triton.kernel import Kernel
 from . import control, host
@@ -258,8 +258,6 @@ class Writer:
 
     def _constant(self, value: Any) -> str:
         """An argument as Python text; what has no text becomes a named constant."""
-        from ..ops.lowerer import Constant
-
         if isinstance(value, Ref):
             return self._view(value.view)
         if isinstance(value, Constant):

@@ -88,11 +88,8 @@ class Emitter:
         roots = []
         for store in self.nest.stores:
             roots.append(store.value)
-            roots.extend(self._hidden(store.position))
+            roots.extend(self.values.inside(store.position))
         return roots
-
-    def _hidden(self, position: Expr) -> list[Value]:
-        return self.values.inside(position)
 
     def _depths(self) -> dict[int, int]:
         depth: dict[int, int] = {}
@@ -204,12 +201,12 @@ class Emitter:
         return max(
             [
                 self.depth[id(store.value)],
-                *(self.depth[id(v)] for v in self._hidden(store.position)),
+                *(self.depth[id(v)] for v in self.values.inside(store.position)),
             ]
         )
 
     def _is_inner(self, store: Store) -> bool:
-        hidden = frozenset().union(*(v.symbols for v in self._hidden(store.position)))
+        hidden = frozenset().union(*(v.symbols for v in self.values.inside(store.position)))
         return bool((store.value.symbols | store.position.free_symbols | hidden) & self.inner)
 
     def _pass(self, reduces: list[Value], stores: list[Store]) -> None:
@@ -223,7 +220,7 @@ class Emitter:
         self._inner_index("roffset + tl.arange(0, RBLOCK)[None, :]")
         roots = [a for v in reduces for a in v.args]
         roots += [s.value for s in stores]
-        roots += [v for s in stores for v in self._hidden(s.position)]
+        roots += [v for s in stores for v in self.values.inside(s.position)]
         for value in self.values.ordered(roots):
             if id(value) not in self.names:
                 self._compute(value, self.local)
@@ -267,7 +264,7 @@ class Emitter:
     def _place(self, position: Expr, wanted: tuple[bool, bool]) -> str:
         """A position's text, with the shape of the wanted axes."""
         symbols = frozenset(s for s in position.free_symbols if s in self.loops)
-        symbols = symbols.union(*(v.symbols for v in self._hidden(position)))  # type: ignore[assignment]
+        symbols = symbols.union(*(v.symbols for v in self.values.inside(position)))  # type: ignore[assignment]
         has = self._shape(symbols)  # type: ignore[arg-type]
         text = self.printer(position)
         if wanted[0] and not has[0]:
