@@ -13,6 +13,7 @@ from ..rules.base.finding import (
     Note,
     Safety,
     Severity,
+    Site,
     Span,
 )
 
@@ -36,7 +37,9 @@ def encode_finding(finding: Finding) -> list[Any]:
         finding.certainty.value,
         [[note.path, note.line, note.message] for note in finding.trail],
         finding.region,
-        None if finding.fix is None else _encode_fix(finding.fix),
+        [_encode_fix(fix) for fix in finding.fixes],
+        finding.declined,
+        None if finding.site is None else _encode_site(finding.site),
     ]
 
 
@@ -45,7 +48,7 @@ def decode_finding(row: list[Any]) -> Finding:
     (code, name, path, span, statement, message, severity, breaks, graph_breaks, certainty) = row[
         :10
     ]
-    trail, region, fix = row[10:]
+    trail, region, fixes, declined, site = row[10:]
     return Finding(
         code,
         name,
@@ -59,7 +62,9 @@ def decode_finding(row: list[Any]) -> Finding:
         _CERTAINTIES[certainty],
         tuple([Note(*note) for note in trail]),
         region,
-        None if fix is None else _decode_fix(fix),
+        tuple([_decode_fix(fix) for fix in fixes]),
+        declined,
+        None if site is None else Site(site[0], site[1], tuple((n, spec) for n, spec in site[2])),
     )
 
 
@@ -67,10 +72,16 @@ def _span(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
+def _encode_site(site: Site) -> list[Any]:
+    return [site.function, site.line, [list(pair) for pair in site.parameters]]
+
+
 def _encode_fix(fix: Fix) -> list[Any]:
-    return [fix.title, [[_span(edit.span), edit.text] for edit in fix.edits], fix.safety.value]
+    edits = [[_span(edit.span), edit.text] for edit in fix.edits]
+    return [fix.title, edits, fix.safety.value, list(fix.imports)]
 
 
 def _decode_fix(row: list[Any]) -> Fix:
-    title, edits, safety = row
-    return Fix(title, tuple(Edit(Span(*span), text) for span, text in edits), Safety(safety))
+    title, edits, safety, imports = row
+    decoded = tuple(Edit(Span(*span), text) for span, text in edits)
+    return Fix(title, decoded, Safety(safety), tuple(imports))

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
 from ..rules.base.facts import Origin
-from ..rules.base.finding import Certainty, Finding, Mode, Note, Span
+from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Span
+from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.torch_facts import load
 from .analysis.analyzer import Analyzer, Summary
@@ -19,6 +20,8 @@ from .context import FrameContext
 from .index import ModuleInfo, Project
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames
+from .rewriting import FrameCode
+from .sites import site_of
 
 # Syntax trees kept between files, in characters of source: about 1 GB of memory a process.
 KEPT_SOURCE = 10_000_000
@@ -97,7 +100,21 @@ class Linter:
             )
             for rule in chosen:
                 for sighting in rule.check(node, ctx):
-                    yield _finding(rule, sighting, ctx, frame)
+                    finding = _finding(rule, sighting, ctx, frame)
+                    yield self._with_fixes(finding, rule, sighting, ctx, frame)
+
+    def _with_fixes(
+        self, finding: Finding, rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame
+    ) -> Finding:
+        if not self.options.fixes:
+            return finding
+        fixes: list[Fix] = []
+        declined = ""
+        try:
+            fixes.extend(rule.fix(sighting, ctx, FrameCode(frame, ctx)))
+        except Declined as reason:
+            declined = reason.reason
+        return replace(finding, fixes=tuple(fixes), declined=declined, site=site_of(frame))
 
     def _for_call(self, name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """Return the rules that have something to say about calls of that name."""
@@ -178,7 +195,6 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
         graph_breaks=rule.graph_breaks if sighting.graph_breaks is None else sighting.graph_breaks,
         certainty=certainty,
         trail=tuple(trail),
-        fix=sighting.fix,
     )
 
 

@@ -38,6 +38,7 @@ class AnalysisOptions:
     follow        top-level installed packages whose source is analysed as if part of the project
     entry_points  "package.module:qualified.name" of callables that are compiled elsewhere
     target_torch  torch minor version, such as "2.13"
+    fixes         whether rules are asked for rewrites
     """
 
     entry: EntryMode = "auto"
@@ -45,6 +46,7 @@ class AnalysisOptions:
     roots: tuple[str, ...] = ()
     follow: tuple[str, ...] = ()
     target_torch: str = ""
+    fixes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ...rules.base.context import Context
 from ...rules.base.facts import Fact, Mapping, Sequence, Tensor, Unknown, options
+from ...rules.base.rewriting import Effects
 from .frame import path_of
 
 _PURE_BUILTINS = frozenset(
@@ -27,29 +27,6 @@ _CONTAINER_WRITES = frozenset(
     "append extend insert pop remove clear sort reverse update add discard setdefault popitem "
     "appendleft popleft".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What running some code may do besides computing values.
-
-    mutates  names or dotted paths whose object it may write in place
-    stores   attributes or items it assigns ("self.cache", "out[...]")
-    random   whether it draws random numbers
-    raises   whether it contains a raise or assert
-    unknown  source of calls of which nothing is known
-    """
-
-    mutates: frozenset[str] = frozenset()
-    stores: frozenset[str] = frozenset()
-    random: bool = False
-    raises: bool = False
-    unknown: tuple[str, ...] = ()
-
-    @property
-    def pure(self) -> bool:
-        """Whether running it twice, or when it would not have run, is unobservable."""
-        return not (self.mutates or self.stores or self.random or self.raises or self.unknown)
 
 
 def effects(nodes: Iterable[ast.AST], ctx: Context) -> Effects:

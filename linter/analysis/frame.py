@@ -43,7 +43,7 @@ class Frame:
 
     `env` maps names, and dotted paths such as "self.cache" that were stored to or narrowed, to
     facts; it is None where the code can't be reached. `facts` and `callees` gather what each
-    expression may be over all visits.
+    expression may be over all visits. `parameters` is what `env` was at the start.
     """
 
     analyzer: Analyzer
@@ -64,6 +64,7 @@ class Frame:
     globals: set[str] = field(default_factory=set)
     raised: list[Env] = field(default_factory=list)
     children: list[Summary] = field(default_factory=list)
+    parameters: Env = field(default_factory=dict)
 
     @property
     def path(self) -> str:

@@ -10,28 +10,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ...rules.base.rewriting import Boundary, Names
 from ..index.modules import own_nodes
 
-Names = frozenset[str]
 _NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """What crosses the border of a run of statements.
-
-    reads    names that must be bound before: read inside before they are bound inside
-    results  names bound inside that are read afterwards
-    partial  results that some path through the statements leaves unbound
-    exits    whether some path leaves by return, break, continue or raise
-    """
-
-    reads: Names
-    results: Names
-    partial: Names
-    exits: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -69,7 +53,7 @@ def boundary(function: ast.AST, statements: list[ast.stmt]) -> Boundary:
     """Return what crosses the border of consecutive statements of one block."""
     facts = liveness(function)
     inside: dict[str, bool] = {}  # name -> surely bound
-    surely = _surely_bound(statements)
+    surely = surely_bound(statements)
     for stmt in statements:
         for name in bound_names(stmt):
             inside[name] = name in surely
@@ -270,8 +254,8 @@ def _try(stmt: ast.Try, live: Names, to: _Targets, result: Liveness, captured: N
     return _block(stmt.body, after, inner, result, captured) | handlers
 
 
-def _surely_bound(statements: Iterable[ast.stmt]) -> Names:
-    """Names bound on every path that runs through the statements to their end."""
+def surely_bound(statements: Iterable[ast.stmt]) -> Names:
+    """Return the names bound on every path that runs through the statements to their end."""
     bound: Names = _NONE
     for stmt in statements:
         bound |= _surely(stmt)
@@ -280,18 +264,18 @@ def _surely_bound(statements: Iterable[ast.stmt]) -> Names:
 
 def _surely(stmt: ast.stmt) -> Names:
     if isinstance(stmt, ast.If):
-        arms = [_surely_bound(arm) for arm in (stmt.body, stmt.orelse) if not _ends(arm)]
+        arms = [surely_bound(arm) for arm in (stmt.body, stmt.orelse) if not _ends(arm)]
         both = frozenset.intersection(*arms) if arms else _NONE
         return both | frozenset(bound_names(stmt.test))
     if isinstance(stmt, (ast.While, ast.For, ast.AsyncFor)):
         return frozenset(bound_names(stmt.test)) if isinstance(stmt, ast.While) else _NONE
     if isinstance(stmt, (ast.With, ast.AsyncWith)):
         items = frozenset(n for item in stmt.items for n in bound_names(item))
-        return items | _surely_bound(stmt.body)
+        return items | surely_bound(stmt.body)
     if isinstance(stmt, ast.Try):
-        arms = [_surely_bound([*stmt.body, *stmt.orelse])]
-        arms += [_surely_bound(h.body) for h in stmt.handlers if not _ends(h.body)]
-        return frozenset.intersection(*arms) | _surely_bound(stmt.finalbody)
+        arms = [surely_bound([*stmt.body, *stmt.orelse])]
+        arms += [surely_bound(h.body) for h in stmt.handlers if not _ends(h.body)]
+        return frozenset.intersection(*arms) | surely_bound(stmt.finalbody)
     if isinstance(stmt, ast.Match):
         return _NONE
     return frozenset(bound_names(stmt))

@@ -39,7 +39,7 @@ def to_dict(finding: Finding) -> dict[str, Any]:
             for note in finding.trail
         ],
         "region": finding.region,
-        "fix": None if finding.fix is None else _fix(finding.fix),
+        "fix": _fix(finding.fixes[0]) if finding.fixes else None,
     }
     if finding.cell is not None:
         row["cell"] = finding.cell

@@ -27,20 +27,25 @@ from .facts import (
     join_all,
     options,
 )
-from .finding import Certainty, Edit, Finding, Fix, Mode, Note, Safety, Severity, Span
+from .finding import Certainty, Edit, Finding, Fix, Mode, Note, Safety, Severity, Site, Span
+from .rewriting import Boundary, Code, Declined, Effects
 from .rule import BOTH, DEFAULT_ONLY, HEADINGS, Example, Rule, Sighting, all_rules, severity_of
 
 __all__ = [
     "Array",
     "BOTH",
     "BoundMethod",
+    "Boundary",
     "Callee",
     "Certainty",
     "ClassRef",
+    "Code",
     "Const",
     "Context",
     "DEFAULT_ONLY",
+    "Declined",
     "Edit",
+    "Effects",
     "Example",
     "Extern",
     "Fact",
@@ -63,6 +68,7 @@ __all__ = [
     "Severity",
     "ShapeInt",
     "Sighting",
+    "Site",
     "Span",
     "Static",
     "Tensor",

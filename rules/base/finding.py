@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class Mode(str, Enum):
@@ -65,11 +66,29 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A repair: sorted, disjoint edits of one file."""
+    """A repair: sorted, disjoint edits of one file.
+
+    imports  statements that the module must have besides, such as "import torch"
+    """
 
     title: str
     edits: tuple[Edit, ...]
     safety: Safety
+    imports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a fix stands: what a proof starts from.
+
+    function    qualified name of the function in its module
+    line        where the function starts
+    parameters  (name, what is known of it as JSON values) of every parameter
+    """
+
+    function: str
+    line: int
+    parameters: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +98,8 @@ class Finding:
     `statement` is the span of the (header of the) statement that holds the finding: suppression
     comments work on any of its lines. `region` names the compiled entry point that reaches it.
     `cell` is the 1-based notebook cell that line numbers count from, None for plain files.
+    `fixes` are the rewrites that were found, best first, `declined` says why there is none, and
+    `site` where they stand; all three are only there when fixes were asked for.
     """
 
     code: str
@@ -93,7 +114,9 @@ class Finding:
     certainty: Certainty
     trail: tuple[Note, ...] = ()
     region: str = ""
-    fix: Fix | None = None
+    fixes: tuple[Fix, ...] = ()
+    declined: str = ""
+    site: Site | None = None
     cell: int | None = None
 
     @property

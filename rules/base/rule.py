@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 from .context import Context
 from .facts import Fact, Origin
 from .finding import Certainty, Fix, Mode, Severity
+from .rewriting import Code
 
 HEADINGS = ("What it does", "Why it matters", "Example", "Fix", "When it is safe")
 BOTH = (Mode.DEFAULT, Mode.FULLGRAPH)
@@ -66,7 +67,6 @@ class Sighting:
     breaks: tuple[Mode, ...] | None = None
     severity: Severity | None = None
     graph_breaks: tuple[str, ...] | None = None
-    fix: Fix | None = None
 
 
 class Rule:
@@ -92,6 +92,14 @@ class Rule:
         module body are analysed, whether compiled or not.
         """
         raise NotImplementedError
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield rewrites of what was sighted, best first.
+
+        Nothing means that the rule has no rewrite at all. Raises Declined where this sighting has
+        none. Only asked when fixes are wanted.
+        """
+        return iter(())
 
 
 def severity_of(breaks: tuple[Mode, ...]) -> Severity:

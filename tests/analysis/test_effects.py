@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Callable
 from typing import ClassVar
 
-from compile_lint.linter.analysis.effects import Aliases, Effects, effects
+from compile_lint.linter.analysis.effects import Aliases, effects
 from compile_lint.linter.engine import Linter
 from compile_lint.linter.model import AnalysisOptions, SourceFile
-from compile_lint.rules.base import Context, Rule
+from compile_lint.rules.base import Context, Effects, Rule
 
 
 def in_function(body: str, ask: Callable[[ast.FunctionDef, Context], object]) -> object:

@@ -39,7 +39,7 @@ FINDING = Finding(
     Certainty.LIKELY,
     (Note("src/b.py", 7, "made here"),),
     "Model.forward",
-    Fix("Use torch.where", (Edit(SPAN, "y"),), Safety.SAFE),
+    (Fix("Use torch.where", (Edit(SPAN, "y"),), Safety.SAFE),),
 )
 INFO = Finding(
     "CL102", "tensor-while", "nb.ipynb", SPAN, SPAN, "text", Severity.INFO, (), (),

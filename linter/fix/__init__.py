@@ -1,0 +1,1 @@
+"""Repairing files: rewrites are chosen, applied to text, proved, and written."""

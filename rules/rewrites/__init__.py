@@ -1,0 +1,1 @@
+"""The builders of rewrites that rules share, each with what it declines and why."""
