@@ -332,16 +332,8 @@ class Analyzer:
                 return None
         self._signatures[info, held] = seen + 1
         summary = self._summaries[key] = Summary(info)
-        frame = Frame(
-            self,
-            info.module,
-            info,
-            dict(params),
-            closure,
-            depth,
-            **entry,
-            parameters=params,  # type: ignore[arg-type]
-        )
+        frame = Frame(self, info.module, info, dict(params), closure, depth, **entry)  # type: ignore[arg-type]
+        frame.parameters = params
         returns = run_body(frame, info.node)
         if info.generator:
             returns = Sequence("generator", None, join_all(frame.yields))
