@@ -19,6 +19,7 @@ from .outcome import Outcome, statistics, summary
 from .overrides import Options, overriding
 from .progress import Progress
 from .report import render
+from .report.json import render_json
 from .run import Request, lint
 from .source import reason
 
@@ -30,8 +31,6 @@ def run(paths: tuple[str, ...], options: Options) -> int:
 
         click.echo(f"compile-lint {version()}")
         return 0
-    if options["fix"]:
-        return fail("--fix is not in this version: compile-lint finds, it doesn't repair yet")
     paths, options = _sort_out_baseline(paths, options)
     finder = SettingsFinder(options["config"], options["isolated"], overriding(options))
     data: dict[str, bytes] = {}
@@ -52,9 +51,37 @@ def run(paths: tuple[str, ...], options: Options) -> int:
     if not found.targets and not found.diagnostics and not data:
         click.echo("warning: no Python files found", err=True)
     try:
+        if options["fix"] or options["diff"] or options["fix_only"]:
+            return _fix(found, settings, options, data)
         return _lint(found, settings, options, data)
     except UnknownRule as error:
         return fail(str(error))
+
+
+def _fix(found: Discovery, settings: Settings, options: Options, data: Mapping[str, bytes]) -> int:
+    from .fix import command, report
+    from .prove.prover import ProverError
+
+    try:
+        fixed = command.fix(found, settings, options, data)
+    except ProverError as error:
+        return fail(str(error))
+    outcome = fixed.outcome()
+    report_problems(outcome.diagnostics)
+    text = ""
+    if options["diff"] and settings.output_format == "json":
+        text = render_json(fixed.found, fixed.verdicts)
+    elif options["diff"]:
+        text = report.diff(fixed.repairs)
+    elif data:
+        text = fixed.repairs[0].text if fixed.repairs else next(iter(data.values())).decode()
+    elif not options["fix_only"]:
+        text = render(outcome, settings.output_format, _color(options), not options["quiet"])
+    emit(text, options)
+    command.tell(fixed, options)
+    if options["diff"]:
+        return 2 if outcome.diagnostics else int(fixed.written > 0)
+    return outcome.exit_code(options["exit_zero"] or options["fix_only"])
 
 
 def _lint(found: Discovery, settings: Settings, options: Options, data: Mapping[str, bytes]) -> int:

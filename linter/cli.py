@@ -38,7 +38,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings=_CONTEXT)
 def cli() -> None:
-    """Find, from source alone, what torch.compile can't capture."""
+    """Find, from source alone, what torch.compile can't capture, and repair it."""
 
 
 def _codes(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
@@ -109,6 +109,27 @@ _CONFIGURATION = (
     click.option("--config", metavar="FILE", help="Use this configuration file for everything."),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
 )
+_FIXING = (
+    click.option("--fix", is_flag=True, help="Rewrite what can be, and proved to be the same."),
+    click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing."),
+    click.option("--fix-only", is_flag=True, help="As --fix, without a report of what is left."),
+    click.option("--show-fixes", is_flag=True, help="List every rewrite with its proof."),
+    click.option(
+        "--unsafe-fixes", is_flag=True, help="Also rewrites that aren't proved, or change meaning."
+    ),
+    click.option(
+        "--no-prove", is_flag=True, help="Compile nothing: only rewrites safe by construction."
+    ),
+    click.option("--python", metavar="PATH", help="Python that proofs run in, with torch."),
+    click.option(
+        "--prove-timeout",
+        type=click.FloatRange(1),
+        default=120.0,
+        metavar="SECONDS",
+        help="Time limit of one proof (120).",
+    ),
+    click.option("--recorded", metavar="FILE", help="Inputs that `compile-lint record` wrote."),
+)
 
 
 def _options(group: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
@@ -145,7 +166,7 @@ def _options(group: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 @_options(_CONFIGURATION)
 @click.option("--no-color", is_flag=True, help="No colours, as with NO_COLOR set.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
-@click.option("--fix", is_flag=True, hidden=True)
+@_options(_FIXING)
 @click.option("--version", "-V", is_flag=True, help="Print the version.")
 def check(paths: tuple[str, ...], **options: Any) -> int:
     """Lint PATHS (files, folders, notebooks, or - for standard input; default: .)."""

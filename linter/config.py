@@ -48,7 +48,8 @@ class Settings:
 
     root      folder that patterns, `src` and baselines are relative to
     config    path of the configuration file, "" when there is none
-    inputs    `[tool.compile-lint.inputs]`: what proofs of fixes may use
+    inputs    `[tool.compile-lint.inputs]`: "package.module:qualified.name" to an expression, which
+              a proof evaluates in that module for a list of argument tuples
     The rest are the keys of the configuration, with defaults filled in; `select` holds "ALL" for
     every rule, `target_torch` is "" when the environment decides, `jobs` 0 for all processors.
     """
@@ -73,7 +74,7 @@ class Settings:
     cache_dir: str = ""
     output_format: str = "full"
     jobs: int = 0
-    inputs: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    inputs: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def analysis_options(self) -> AnalysisOptions:
         """Return what the engine needs to know."""
@@ -281,11 +282,15 @@ def _per_file_ignores(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((pattern, _strings(codes)) for pattern, codes in value.items())
 
 
-def _inputs(value: Any) -> Mapping[str, Any]:
+def _inputs(value: Any) -> Mapping[str, str]:
     if not isinstance(value, dict):
-        raise ValueError("must be a table")
-    for key in value:
-        one_of(key, ("accept", "keep"))
+        raise ValueError('must be a table of "package.module:qualified.name" = "expression"')
+    for key, expression in value.items():
+        parse_entry_point(key)
+        try:
+            compile(_string(expression), key, "eval", dont_inherit=True)
+        except SyntaxError as error:
+            raise ValueError(f"{key}: not a Python expression: {expression!r}") from error
     return value
 
 

@@ -31,8 +31,15 @@ IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
 class Linter:
     """Analyses files one by one; what the source of shared modules says is kept between files."""
 
-    def __init__(self, options: AnalysisOptions, rules: tuple[Rule, ...] | None = None) -> None:
+    def __init__(
+        self,
+        options: AnalysisOptions,
+        rules: tuple[Rule, ...] | None = None,
+        overrides: tuple[SourceFile, ...] = (),
+    ) -> None:
+        """`overrides` are files that are read as given here, not from disk, wherever imported."""
         self.options = options
+        self._overrides = overrides
         chosen = all_rules() if rules is None else rules
         self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
@@ -44,6 +51,8 @@ class Linter:
         """Start with an empty project: nothing is known of any module."""
         self._interesting: dict[ast.AST, list[tuple[ast.AST, tuple[Rule, ...]]]] = {}
         self.project = Project(self.options)
+        for source in self._overrides:
+            self.project.open(source)
         facts = load(self.options.target_torch or None)
         self.analyzer = Analyzer(self.project, facts, self._inspect)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .cache import Cache, FileStates, default_cache_dir, dependency_states
@@ -24,6 +24,7 @@ class Request:
     use_comments  whether suppression comments hide findings
     excerpts   whether the outcome is to hold source lines
     regions    whether it is to hold the compiled regions
+    fixes      whether findings are to come with rewrites
     factory    makes the engine; tests put their own here
     progress   called with (files done, files in all) as the analysis goes on
     """
@@ -35,6 +36,7 @@ class Request:
     use_comments: bool = True
     excerpts: bool = False
     regions: bool = False
+    fixes: bool = False
     factory: EngineFactory = make_engine
     progress: Callable[[int, int], None] = lambda done, total: None
 
@@ -55,7 +57,10 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
         states.know(target.path, target.size, target.mtime_ns)
     folder = request.settings.cache_dir or default_cache_dir() if request.use_cache else ""
     caches: dict[tuple[str, AnalysisOptions], Cache] = {}
-    options = {settings: settings.analysis_options() for settings in _distinct(targets)}
+    options = {
+        settings: replace(settings.analysis_options(), fixes=request.fixes)
+        for settings in _distinct(targets)
+    }
     found: dict[str, dict[str, Any]] = {}
     jobs: list[Job] = []
     keeper: dict[str, Cache] = {}

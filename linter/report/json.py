@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...rules.base.finding import Finding, Fix
 from ..outcome import Outcome
 
+if TYPE_CHECKING:
+    from ..fix.model import Judged
 
-def render_json(outcome: Outcome) -> str:
-    """Return the findings as a JSON list, in the order of the report."""
-    rows = [to_dict(finding) for finding in outcome.findings]
+
+def render_json(
+    outcome: Outcome, verdicts: Mapping[tuple[object, ...], Judged] | None = None
+) -> str:
+    """Return the findings as a JSON list, in the order of the report.
+
+    verdicts  what became of rewrites that were tried, by the finding's `sort_key`
+    """
+    rows = []
+    for finding in outcome.findings:
+        row = to_dict(finding)
+        judged = (verdicts or {}).get(finding.sort_key)
+        if judged is not None:
+            row["fix"] = {**_fix(judged.change.fix), "verdict": verdict_to_dict(judged)}
+        rows.append(row)
     return json.dumps(rows, indent=2) + "\n"
 
 
@@ -44,6 +59,26 @@ def to_dict(finding: Finding) -> dict[str, Any]:
     if finding.cell is not None:
         row["cell"] = finding.cell
     return row
+
+
+def verdict_to_dict(judged: Judged) -> dict[str, Any] | None:
+    """Return a verdict as JSON values, None where nothing was compiled."""
+    verdict = judged.verdict
+    if verdict is None:
+        return None
+    return {
+        "status": verdict.status.value,
+        "reason": verdict.reason,
+        "applied": judged.applied,
+        "source": verdict.source,
+        "inputs": verdict.inputs,
+        "arms": {"seen": verdict.arms[0], "all": verdict.arms[1]},
+        "graph_breaks": {"before": verdict.breaks[0], "after": verdict.breaks[1]},
+        "graphs": {"before": verdict.graphs[0], "after": verdict.graphs[1]},
+        "gradients": verdict.gradients,
+        "kernels": dict(zip(("generated", "interpreted", "built"), verdict.kernels)),
+        "seconds": dict(zip(("eager", "before", "after"), verdict.seconds)),
+    }
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

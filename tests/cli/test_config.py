@@ -56,14 +56,14 @@ jobs = 2
 "a.py" = ["CL301"]
 
 [tool.compile-lint.inputs]
-accept = ["examples.inputs"]
+"app.model:Net" = "[(torch.ones(2),)]"
 """,
     )
     result = run("--show-settings")
     lines = result.lines()
     assert 'target-torch = "2.13"' in lines
     assert 'per-file-ignores = { "a.py" = ["CL301"] }' in lines
-    assert 'inputs = { "accept" = ["examples.inputs"] }' in lines
+    assert 'inputs = { "app.model:Net" = "[(torch.ones(2),)]" }' in lines
     assert 'src = ["lib"]' in lines
     assert codes(run("--output-format", "json")) == [("a.py", "CL101")]
 
@@ -83,7 +83,8 @@ accept = ["examples.inputs"]
         ("target-torch = 'new'", ":2: error: target-torch: 'new' isn't a torch version"),
         ("entry-points = ['a.b']", ":2: error: entry-points: 'a.b' isn't of the form"),
         ("per-file-ignores = []", ":2: error: per-file-ignores: must be a table"),
-        ("[tool.compile-lint.inputs]\nkep = 1", ":2: error: inputs: unknown value 'kep'; did you"),
+        ("[tool.compile-lint.inputs]\nkep = '1'", ":2: error: inputs: 'kep' isn't of the form"),
+        ("[tool.compile-lint.inputs]\n'a:b' = '1 +'", ":2: error: inputs: a:b: not a Python"),
         ("x = = 1", ":2: error: not valid TOML: Invalid value"),
         ("select = ['CL9']", "error: unknown rule 'CL9'"),
     ],

@@ -1,0 +1,216 @@
+"""Which rewrites of a file are kept: those that a proof holds for, alone or together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Any, Protocol
+
+from ...rules.base.finding import Safety
+from ..index import Project
+from ..prove.model import Status, Trial, Verdict
+from .model import Change, Choice, Judged, Key, Repair, Rewritten
+from .rewrite import rewrite
+from .subject import Subject, keyed
+
+MAX_TRIALS = 24  # proofs tried for one file, besides the first
+
+
+class Proves(Protocol):
+    """What proves a rewrite: `prove.Prover`, or a test's own."""
+
+    def prove(self, trial: Trial) -> Verdict:
+        """Return what compiling and comparing gave."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which rewrites are wanted.
+
+    unsafe    also those that change what the code does, and those that can't be proved
+    inputs    see `Trial.inputs`
+    recorded  see `Trial.recorded`
+    """
+
+    unsafe: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    recorded: str = ""
+
+
+def repair(subject: Subject, prover: Proves | None, policy: Policy) -> Repair:
+    """Rewrite a file, and keep what is proved.
+
+    Without a prover only fixes that are safe by construction are kept (with `unsafe`, all).
+    """
+    worst = Safety.UNSAFE if policy.unsafe else Safety.NEEDS_PROOF
+    if prover is None and not policy.unsafe:
+        worst = Safety.SAFE
+    wanted = Choice(worst=worst)
+    everything = rewrite(subject, wanted)
+    if not everything.changes or prover is None:
+        return _result(subject, everything, everything, {}, policy)
+    search = _Search(subject, prover, policy)
+    kept, verdicts = search.best(wanted, everything)
+    return _result(subject, kept, everything, verdicts, policy)
+
+
+class _Search:
+    """Looks for the largest set of rewrites that holds, with few proofs."""
+
+    def __init__(self, subject: Subject, prover: Proves, policy: Policy) -> None:
+        self._subject = subject
+        self._prover = prover
+        self._policy = policy
+        self._known: dict[str, Verdict] = {}
+        self._left = MAX_TRIALS
+
+    def best(self, wanted: Choice, everything: Rewritten) -> tuple[Rewritten, dict[Key, Verdict]]:
+        """Return the text with what is kept, and the verdict on every rewrite that was tried.
+
+        All together first; then what one region reaches, one function, one rewrite: a set that
+        fails is tried with its next alternatives before it is divided.
+        """
+        verdict = self._prove(everything)
+        verdicts = {change.key: verdict for change in everything.changes}
+        if verdict.status is Status.PROVED:
+            return everything, verdicts
+        kept: dict[Key, int] = {}
+        for group in _groups(everything.changes):
+            if group <= kept.keys():
+                continue
+            for level in range(self._levels(group)):
+                levels = {**kept, **{key: level for key in group if key not in kept}}
+                tried, verdict = self._attempt(wanted, levels)
+                if tried is None or self._left < 0:
+                    break
+                for key in group - kept.keys():
+                    verdicts[key] = verdict
+                if verdict.status is Status.PROVED:
+                    kept = levels
+                    break
+        final, verdict = self._attempt(wanted, kept)
+        for key in kept:
+            verdicts[key] = verdict
+        assert final is not None
+        return final, verdicts
+
+    def _attempt(self, wanted: Choice, levels: dict[Key, int]) -> tuple[Rewritten | None, Verdict]:
+        """Rewrite only these findings, and what shows up under them in later rounds."""
+        first = {key for key, _ in keyed(self._subject.source.text, self._subject.findings)}
+        skipped = dict.fromkeys(first - levels.keys(), -1)
+        tried = rewrite(self._subject, replace(wanted, levels={**levels, **skipped}))
+        if not tried.changes and levels:
+            return None, Verdict(Status.UNPROVED, "there is no such alternative")
+        return tried, self._prove(tried)
+
+    def _levels(self, group: frozenset[Key]) -> int:
+        found = [
+            len(finding.fixes)
+            for key, finding in keyed(self._subject.source.text, self._subject.findings)
+            if key in group
+        ]
+        return max(found, default=1)
+
+    def _prove(self, made: Rewritten) -> Verdict:
+        if made.text == self._subject.source.text:
+            return Verdict(Status.PROVED)
+        known = self._known.get(made.text)
+        if known is None:
+            self._left -= 1
+            known = self._prover.prove(self._trial(made))
+            self._known[made.text] = known
+        return known
+
+    def _trial(self, made: Rewritten) -> Trial:
+        subject = self._subject
+        source = subject.source
+        name, root, _ = Project.locate(source.path)
+        sites = {
+            change.finding.site.function: change.finding.site
+            for change in made.changes
+            if change.finding.site is not None and change.round == 1
+        }
+        return Trial(
+            source.path,
+            name,
+            root,
+            source.text,
+            made.text,
+            tuple(sites.values()),
+            changed_lines(source.text, made.text),
+            subject.entries,
+            self._policy.inputs,
+            self._policy.recorded,
+        )
+
+
+def changed_lines(before: str, after: str) -> tuple[tuple[int, int], ...]:
+    """Return the ranges of lines of `before` that `after` replaces; 1-based, both ends included."""
+    matcher = SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    return tuple(
+        (i + 1, max(j, i + 1)) for tag, i, j, _, _ in matcher.get_opcodes() if tag != "equal"
+    )
+
+
+def _groups(changes: Iterable[Change]) -> Iterator[frozenset[Key]]:
+    """Yield sets of first-round rewrites: of a region, of a function, single ones."""
+    first = [change for change in changes if change.round == 1]
+    seen: set[frozenset[Key]] = set()
+    for kind in (_region, _function, _single):
+        grouped: dict[object, list[Key]] = {}
+        for change in first:
+            grouped.setdefault(kind(change), []).append(change.key)
+        for keys in grouped.values():
+            group = frozenset(keys)
+            if group not in seen:
+                seen.add(group)
+                yield group
+
+
+def _region(change: Change) -> object:
+    return change.finding.region
+
+
+def _function(change: Change) -> object:
+    return change.key[1]
+
+
+def _single(change: Change) -> object:
+    return change.key
+
+
+def _result(
+    subject: Subject,
+    kept: Rewritten,
+    everything: Rewritten,
+    verdicts: Mapping[Key, Verdict],
+    policy: Policy,
+) -> Repair:
+    """Return the repair; with `unsafe` what can't be proved is applied too."""
+    final = everything if policy.unsafe else kept
+    applied = {change.key for change in final.changes}
+    judged = [
+        Judged(change, True, verdicts.get(change.key), _said(verdicts.get(change.key)))
+        for change in final.changes
+    ]
+    judged += [
+        Judged(change, False, verdicts.get(change.key), _said(verdicts.get(change.key)))
+        for change in everything.changes
+        if change.key not in applied
+    ]
+    judged += [Judged(change, False, None, why) for change, why in everything.withdrawn]
+    return Repair(
+        subject.target,
+        subject.source,
+        final.text,
+        tuple(judged),
+        tuple(finding for finding in subject.findings if finding.declined),
+        final.left if final.changes else subject.findings,
+        tuple(f"{change.fix.title}: {why}" for change, why in everything.withdrawn),
+    )
+
+
+def _said(verdict: Verdict | None) -> str:
+    return verdict.reason if verdict is not None else ""

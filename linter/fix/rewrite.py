@@ -1,0 +1,100 @@
+"""From findings with fixes to a text in which nothing is left to rewrite."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ...rules.base.finding import Edit, Finding
+from .edits import apply_fixes, overlap
+from .model import Change, Choice, Key, Rewritten
+from .subject import Subject, keyed
+
+ROUNDS = 10
+
+
+def rewrite(subject: Subject, choice: Choice) -> Rewritten:
+    """Apply the chosen fixes, lint again, and go on until nothing changes (at most 10 rounds).
+
+    A fix that makes the text unparsable, or that leaves more findings than it found, is withdrawn.
+    """
+    withdrawn: list[tuple[Change, str]] = []
+    while True:
+        text, changes, left, bad = _rounds(subject, choice)
+        culprit = bad or _new_findings(subject, changes, left)
+        if culprit is None:
+            return Rewritten(text, tuple(changes), tuple(withdrawn), tuple(left))
+        withdrawn.append(culprit)
+        choice = replace(choice, levels={**choice.levels, culprit[0].key: -1})
+
+
+def _rounds(
+    subject: Subject, choice: Choice
+) -> tuple[str, list[Change], Sequence[Finding], tuple[Change, str] | None]:
+    text, findings = subject.source.text, subject.findings
+    changes: list[Change] = []
+    for number in range(1, ROUNDS + 1):
+        chosen = _chosen(text, findings, choice, number)
+        if not chosen:
+            break
+        try:
+            text = apply_fixes(text, [change.fix for change in chosen])
+            findings = subject.lint(text)
+        except ValueError as error:
+            return text, changes, findings, (_culprit(text, chosen), str(error))
+        changes += chosen
+    return text, changes, findings, None
+
+
+def _chosen(text: str, findings: Sequence[Finding], choice: Choice, number: int) -> list[Change]:
+    """Return disjoint fixes, smallest first: what is inside is rewritten before what is around."""
+    offered = []
+    for key, finding in keyed(text, findings):
+        fix = choice.of(key, finding.fixes)
+        if fix is not None and fix.edits:
+            offered.append(Change(key, finding, fix, number))
+    taken: list[Change] = []
+    edits: list[Edit] = []
+    for change in sorted(offered, key=_size):
+        if not overlap(change.fix.edits, edits):
+            taken.append(change)
+            edits += change.fix.edits
+    return sorted(taken, key=lambda change: change.fix.edits[0].span)
+
+
+def _size(change: Change) -> tuple[int, int, int]:
+    first, last = change.fix.edits[0].span, change.fix.edits[-1].span
+    width = last.end_column - first.column if first.line == last.end_line else 0
+    return (last.end_line - first.line, width, first.line)
+
+
+def _culprit(text: str, chosen: Sequence[Change]) -> Change:
+    """Return the first change that breaks the text by itself, else the last one."""
+    for change in chosen:
+        try:
+            apply_fixes(text, [change.fix])
+        except ValueError:
+            return change
+    return chosen[-1]
+
+
+def _new_findings(
+    subject: Subject, changes: Sequence[Change], left: Iterable[Finding]
+) -> tuple[Change, str] | None:
+    """Return the last change in a function that has more findings of some rule than before."""
+    before = Counter(_kind(finding) for finding in subject.findings)
+    for kind, count in Counter(_kind(finding) for finding in left).items():
+        if count <= before[kind]:
+            continue
+        for change in reversed(changes):
+            if _kind(change.finding)[1] == kind[1]:
+                return change, f"it leads to {kind[0]} in `{kind[1]}`"
+    return None
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.site.function if finding.site is not None else ""
+
+
+__all__ = ["ROUNDS", "Key", "rewrite"]
