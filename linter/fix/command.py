@@ -40,7 +40,8 @@ def fix(found: Discovery, settings: Settings, options: Options, data: Mapping[st
             run.located, run.outcome.regions, sources, targets, replace(request, regions=False)
         )
     )
-    policy = Policy(options["unsafe_fixes"], settings.inputs, options["recorded"] or "")
+    unsafe = options["unsafe_fixes"]
+    policy = Policy(unsafe, unsafe, settings.inputs, options["recorded"] or "")
     repairs = []
     with ExitStack() as stack:
         prover: Proves | None = None

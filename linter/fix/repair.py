@@ -29,11 +29,13 @@ class Proves(Protocol):
 class Policy:
     """Which rewrites are wanted.
 
-    unsafe    also those that change what the code does, and those that can't be proved
+    unproved  keep rewrites though nothing is proved
+    unsafe    also those that change what the code does
     inputs    see `Trial.inputs`
     recorded  see `Trial.recorded`
     """
 
+    unproved: bool = False
     unsafe: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
     recorded: str = ""
@@ -42,10 +44,11 @@ class Policy:
 def repair(subject: Subject, prover: Proves | None, policy: Policy) -> Repair:
     """Rewrite a file, and keep what is proved.
 
-    Without a prover only fixes that are safe by construction are kept (with `unsafe`, all).
+    Without a prover only fixes that are safe by construction are kept, unless `unproved` asks for
+    all.
     """
     worst = Safety.UNSAFE if policy.unsafe else Safety.NEEDS_PROOF
-    if prover is None and not policy.unsafe:
+    if prover is None and not policy.unproved:
         worst = Safety.SAFE
     wanted = Choice(worst=worst)
     everything = rewrite(subject, wanted)
@@ -188,8 +191,7 @@ def _result(
     verdicts: Mapping[Key, Verdict],
     policy: Policy,
 ) -> Repair:
-    """Return the repair; with `unsafe` what can't be proved is applied too."""
-    final = everything if policy.unsafe else kept
+    final = everything if policy.unproved else kept
     applied = {change.key for change in final.changes}
     judged = [
         Judged(change, True, verdicts.get(change.key), _said(verdicts.get(change.key)))
