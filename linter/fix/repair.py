@@ -14,7 +14,7 @@ from .model import Change, Choice, Judged, Key, Repair, Rewritten
 from .rewrite import rewrite
 from .subject import Subject, keyed
 
-MAX_TRIALS = 24  # proofs tried for one file, besides the first
+MAX_TRIALS = 24  # proofs tried for one file
 
 
 class Proves(Protocol):
@@ -86,18 +86,32 @@ class _Search:
             for level in range(self._levels(group)):
                 levels = {**kept, **{key: level for key in group if key not in kept}}
                 tried, verdict = self._attempt(wanted, levels)
-                if tried is None or self._left < 0:
+                if tried is None:
                     break
                 for key in group - kept.keys():
                     verdicts[key] = verdict
                 if verdict.status is Status.PROVED:
                     kept = levels
                     break
-        final, verdict = self._attempt(wanted, kept)
+        safe = self._safe(everything.changes, verdicts) - kept.keys()
+        final, verdict = self._attempt(wanted, {**kept, **dict.fromkeys(safe, 0)})
+        if verdict.status is Status.REFUTED:
+            final, verdict = self._attempt(wanted, kept)
         for key in kept:
             verdicts[key] = verdict
         assert final is not None
         return final, verdicts
+
+    @staticmethod
+    def _safe(changes: Iterable[Change], verdicts: Mapping[Key, Verdict]) -> set[Key]:
+        """Return what is safe by construction, unless a proof said otherwise of it."""
+        return {
+            change.key
+            for change in changes
+            if change.fix.safety is Safety.SAFE
+            and change.round == 1
+            and verdicts[change.key].status is not Status.REFUTED
+        }
 
     def _attempt(self, wanted: Choice, levels: dict[Key, int]) -> tuple[Rewritten | None, Verdict]:
         """Rewrite only these findings, and what shows up under them in later rounds."""
@@ -121,6 +135,8 @@ class _Search:
             return Verdict(Status.PROVED)
         known = self._known.get(made.text)
         if known is None:
+            if not self._left:
+                return Verdict(Status.UNPROVED, "too many rewrites of one file to prove singly")
             self._left -= 1
             known = self._prover.prove(self._trial(made))
             self._known[made.text] = known

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...rules.base.finding import Edit, Finding
 from .edits import apply_fixes, overlap
-from .model import Change, Choice, Key, Rewritten
+from .model import Change, Choice, Rewritten
 from .subject import Subject, keyed
 
 ROUNDS = 10
@@ -82,19 +82,25 @@ def _culprit(text: str, chosen: Sequence[Change]) -> Change:
 def _new_findings(
     subject: Subject, changes: Sequence[Change], left: Iterable[Finding]
 ) -> tuple[Change, str] | None:
-    """Return the last change in a function that has more findings of some rule than before."""
-    before = Counter(_kind(finding) for finding in subject.findings)
-    for kind, count in Counter(_kind(finding) for finding in left).items():
-        if count <= before[kind]:
+    """Return a change after which its function has more findings than it should have left."""
+    expected = Counter(map(_function, subject.findings))
+    expected.subtract(_function(change.finding) for change in changes if change.round == 1)
+    remaining = Counter(map(_function, left))
+    for function, count in remaining.items():
+        mine = [c for c in changes if c.round == 1 and _function(c.finding) == function]
+        if count <= expected[function] or not mine:
             continue
-        for change in reversed(changes):
-            if _kind(change.finding)[1] == kind[1]:
-                return change, f"it leads to {kind[0]} in `{kind[1]}`"
+        culprit = next((c for c in mine if _is_worse(subject, c)), mine[-1])
+        return culprit, f"new findings remain in `{function}` after it"
     return None
 
 
-def _kind(finding: Finding) -> tuple[str, str]:
-    return finding.code, finding.site.function if finding.site is not None else ""
+def _is_worse(subject: Subject, change: Change) -> bool:
+    function = _function(change.finding)
+    after = subject.lint(apply_fixes(subject.source.text, [change.fix]))
+    before = sum(_function(finding) == function for finding in subject.findings)
+    return sum(_function(finding) == function for finding in after) >= before
 
 
-__all__ = ["ROUNDS", "Key", "rewrite"]
+def _function(finding: Finding) -> str:
+    return finding.site.function if finding.site is not None else ""

@@ -1,0 +1,204 @@
+"""Which rewrites are kept: a stand-in for the linter offers them, one for the prover judges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from compile_lint.linter.discover import Target
+from compile_lint.linter.fix.model import Repair
+from compile_lint.linter.fix.repair import MAX_TRIALS, Policy, changed_lines, repair
+from compile_lint.linter.model import SourceFile
+from compile_lint.linter.prove.model import Status, Trial, Verdict
+from compile_lint.rules.base import (
+    Certainty,
+    Edit,
+    Finding,
+    Fix,
+    Mode,
+    Safety,
+    Severity,
+    Site,
+    Span,
+)
+
+# A finding is a name that starts with `bad_`; what it may become is written here.
+OFFERS: dict[str, list[str | tuple[str, Safety]]] = {
+    "bad_a": ["good_a"],
+    "bad_b": ["wrong_b", "good_b"],
+    "bad_c": ["bad_d"],  # a second round is needed
+    "bad_d": ["good_d"],
+    "bad_e": ["wrong_e"],
+    "bad_safe": [("good_safe", Safety.SAFE)],
+    "bad_unsafe": [("good_unsafe", Safety.UNSAFE)],
+    "bad_syntax": ["good ("],
+    "bad_worse": ["bad_x + bad_x"],
+    "bad_half": ["need_other"],
+    "bad_other": ["has_other"],
+}
+
+
+@dataclass
+class Subject:
+    """Finds `bad_…` in a text."""
+
+    text: str
+    target: Any = field(default_factory=lambda: Target("/m.py", "m.py", None, 0, 0))  # type: ignore[arg-type]
+    entries: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> SourceFile:
+        return SourceFile("/m.py", self.text, "utf-8", False, "\n", "")
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.lint(self.text)
+
+    def lint(self, text: str) -> tuple[Finding, ...]:
+        found, function = [], ""
+        for number, line in enumerate(text.split("\n"), 1):
+            if named := re.match(r"def (\w+)", line):
+                function = named[1]
+            for match in re.finditer(r"bad_\w+", line):
+                span = Span(number, match.start() + 1, number, match.end() + 1)
+                found.append(self._finding(match[0], span, function))
+        return tuple(found)
+
+    def _finding(self, word: str, span: Span, function: str) -> Finding:
+        fixes = []
+        for offer in OFFERS.get(word, []):
+            new, safety = (offer, Safety.NEEDS_PROOF) if isinstance(offer, str) else offer
+            fixes.append(Fix(f"{word} to {new}", (Edit(span, new),), safety))
+        return Finding(
+            "CL101",
+            "tensor-if",
+            "m.py",
+            span,
+            span,
+            word,
+            Severity.ERROR,
+            (Mode.DEFAULT,),
+            (),
+            Certainty.CERTAIN,
+            region=function,
+            fixes=tuple(fixes),
+            declined="" if fixes else "there is no way",
+            site=Site(function, 1),
+        )
+
+
+class Prover:
+    """Refutes a text that holds `wrong_`; `need_` needs `has_` in the same text."""
+
+    def __init__(self, judge: Callable[[str], Verdict] | None = None) -> None:
+        self.trials: list[Trial] = []
+        self._judge = judge or self._plain
+
+    def prove(self, trial: Trial) -> Verdict:
+        self.trials.append(trial)
+        return self._judge(trial.after)
+
+    @staticmethod
+    def _plain(text: str) -> Verdict:
+        if "wrong_" in text:
+            return Verdict(Status.REFUTED, "values differ")
+        if ("need_other" in text) != ("has_other" in text):
+            return Verdict(Status.UNPROVED, "still breaks")
+        return Verdict(Status.PROVED)
+
+
+def repaired(text: str, policy: Policy | None = None, prover: Any = None) -> Repair:
+    return repair(Subject(text), prover or Prover(), policy or Policy())  # type: ignore[arg-type]
+
+
+def test_what_is_proved_is_kept_with_one_proof() -> None:
+    prover = Prover()
+    made = repaired("def f():\n    bad_a\n    bad_a\n", prover=prover)
+    assert made.text == "def f():\n    good_a\n    good_a\n"
+    assert len(prover.trials) == 1
+    assert all(judged.proved and judged.applied for judged in made.judged)
+    assert not made.left
+
+
+def test_a_refuted_rewrite_gives_way_to_its_next_alternative() -> None:
+    made = repaired("def f():\n    bad_b\n")
+    assert made.text == "def f():\n    good_b\n"
+
+
+def test_one_bad_rewrite_does_not_spoil_the_others() -> None:
+    made = repaired("def f():\n    bad_a\n    bad_e\n\ndef g():\n    bad_b\n")
+    assert made.text == "def f():\n    good_a\n    bad_e\n\ndef g():\n    good_b\n"
+    lost = [judged for judged in made.judged if not judged.applied]
+    assert [judged.change.finding.message for judged in lost] == ["bad_e"]
+    assert lost[0].reason == "values differ"
+    assert [finding.message for finding in made.left] == ["bad_e"]
+
+
+def test_a_rewrite_may_need_another_in_another_function() -> None:
+    made = repaired("def f():\n    bad_half\n\ndef g():\n    bad_other\n")
+    assert made.text == "def f():\n    need_other\n\ndef g():\n    has_other\n"
+
+
+def test_rounds_go_on_until_nothing_is_left() -> None:
+    made = repaired("def f():\n    bad_c\n")
+    assert made.text == "def f():\n    good_d\n"
+    assert [judged.change.round for judged in made.judged] == [1, 2]
+
+
+def test_a_rewrite_that_never_ends_is_stopped() -> None:
+    OFFERS["bad_loop"] = ["bad_loop"]
+    made = repaired("def f():\n    bad_loop\n")
+    assert made.text == "def f():\n    bad_loop\n"
+
+
+def test_broken_text_and_new_findings_are_withdrawn_and_told() -> None:
+    made = repaired("def f():\n    bad_syntax\n    bad_worse\n    bad_a\n")
+    assert made.text == "def f():\n    bad_syntax\n    bad_worse\n    good_a\n"
+    assert len(made.problems) == 2
+    assert "isn't Python" in made.problems[0]
+
+
+def test_without_proofs_only_what_is_safe_is_applied() -> None:
+    text = "def f():\n    bad_a\n    bad_safe\n    bad_unsafe\n"
+    made = repair(Subject(text), None, Policy())  # type: ignore[arg-type]
+    assert made.text == "def f():\n    bad_a\n    good_safe\n    bad_unsafe\n"
+
+
+def test_unsafe_rewrites_are_applied_only_when_asked_for() -> None:
+    text = "def f():\n    bad_unsafe\n    bad_e\n"
+    assert repaired(text).text == text
+    made = repaired(text, Policy(unproved=True, unsafe=True))
+    assert made.text == "def f():\n    good_unsafe\n    wrong_e\n"
+    proved = {judged.change.finding.message: judged.proved for judged in made.judged}
+    assert proved == {"bad_unsafe": True, "bad_e": False}
+
+
+def test_what_is_safe_stays_when_nothing_could_be_proved() -> None:
+    prover = Prover(lambda text: Verdict(Status.UNPROVED, "no inputs"))
+    made = repaired("def f():\n    bad_safe\n    bad_a\n", prover=prover)
+    assert made.text == "def f():\n    good_safe\n    bad_a\n"
+
+
+def test_a_refuted_safe_rewrite_is_dropped() -> None:
+    prover = Prover(lambda text: Verdict(Status.REFUTED, "values differ"))
+    text = "def f():\n    bad_safe\n"
+    assert repaired(text, prover=prover).text == text
+
+
+def test_declined_findings_are_told() -> None:
+    made = repaired("def f():\n    bad_unknown\n")
+    assert [finding.declined for finding in made.declined] == ["there is no way"]
+
+
+def test_the_number_of_proofs_is_limited() -> None:
+    prover = Prover(lambda text: Verdict(Status.REFUTED, "values differ"))
+    text = "".join(f"def f{i}():\n    bad_b\n    bad_e\n" for i in range(40))
+    assert repaired(text, prover=prover).text == text
+    assert len(prover.trials) <= MAX_TRIALS
+
+
+def test_changed_lines_are_those_of_the_old_text() -> None:
+    before, after = "a\nb\nc\nd", "a\nB\nc\nnew\nd"
+    assert changed_lines(before, after) == ((2, 2), (4, 4))
