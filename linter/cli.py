@@ -199,6 +199,28 @@ def reconcile(log: str, paths: tuple[str, ...], **options: Any) -> int:
     return reconcile_command.run(log, paths, options)
 
 
+_RECORD_EPILOG = """Exit status: the command's, or 2 when nothing could be recorded."""
+
+
+@cli.command(context_settings=_CONTEXT, epilog=_RECORD_EPILOG)
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="Code to record (default: .).")
+@click.option("--output-file", "-o", default="compile-lint-inputs.json", metavar="FILE")
+@click.option(
+    "--entry", type=click.Choice(ENTRIES), help="What counts as compiled (default: auto)."
+)
+def record(
+    command: tuple[str, ...], paths: tuple[str, ...], output_file: str, entry: str | None
+) -> int:
+    """Run COMMAND, and note what the regions of the code are called with, for proofs.
+
+    Shapes, dtypes and ranges of values are written, never the values of tensors.
+    """
+    from .record import command as recording
+
+    return recording.record(paths, command, output_file, entry)
+
+
 @cli.command(context_settings=_CONTEXT)
 @click.argument("what", metavar="CODE|GBxxxx|NAME")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
