@@ -11,7 +11,7 @@ from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
 from .analysis.higher_order import apply
 from .compiled import compiled_by
-from .index.modules import own_nodes, parents_of
+from .index.nodes import own_nodes, parents_of
 
 
 class FrameContext:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
@@ -17,9 +17,11 @@ from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
 from .analysis.operators import boolean
 from .context import FrameContext
+from .dispatch import Chosen, Dispatch
 from .index import ModuleInfo, Project
+from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
-from .regions import Entry, entries, file_frames
+from .regions import Entry, entries, file_frames, speaks_of_compiling
 from .rewriting import FrameCode
 from .sites import site_of
 
@@ -41,20 +43,20 @@ class Linter:
         self.options = options
         self._overrides = overrides
         chosen = all_rules() if rules is None else rules
-        self._region_rules = _dispatch(rule for rule in chosen if rule.scope == "region")
+        self._torch = load(options.target_torch or None)
+        self._region_rules = Dispatch((r for r in chosen if r.scope == "region"), self._torch)
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
-        self._file_tables: dict[tuple[Rule, ...], dict[type[ast.AST], tuple[Rule, ...]]] = {}
-        self._by_callee: dict[tuple[str, int], tuple[Rule, ...]] = {}
+        self._triggers = {word for rule in self._file_rules for word in rule.triggers}
+        self._file_tables: dict[tuple[Rule, ...], Dispatch] = {}
         self._forget()
 
     def _forget(self) -> None:
         """Start with an empty project: nothing is known of any module."""
-        self._interesting: dict[ast.AST, list[tuple[ast.AST, tuple[Rule, ...]]]] = {}
+        self._selected: dict[ast.AST, Chosen] = {}
         self.project = Project(self.options)
         for source in self._overrides:
             self.project.open(source)
-        facts = load(self.options.target_torch or None)
-        self.analyzer = Analyzer(self.project, facts, self._inspect)
+        self.analyzer = Analyzer(self.project, self._torch, self._inspect)
 
     def lint(self, source: SourceFile) -> FileResult:
         """Analyse the regions that start in a file, and the file's own use of torch.compile.
@@ -79,7 +81,7 @@ class Linter:
             reached = [*_closure(summary), *(_closure(around) if around is not None else ())]
             regions.append(_report(entry, reached))
             for part in reached:
-                findings.extend(_for_region(part.sightings, entry))
+                findings.extend(_for_region(part.sightings(), entry))
         findings.extend(self._file_scope(module))
         touched = self.project.dependencies(module)
         return FileResult(
@@ -95,19 +97,25 @@ class Linter:
         function = frame.function
         if function is None:
             return ()
-        return tuple(self._check(frame, function.node, self._region_rules))
+        selected = self._selected.get(function.node)
+        if selected is None:
+            nodes = (*function.nodes, function.node)
+            selected = self._selected[function.node] = self._region_rules.select(nodes)
+        return tuple(self._check(frame, function.node, selected, self._region_rules))
 
     def _check(
-        self, frame: Frame, function: ast.AST, table: dict[type[ast.AST], tuple[Rule, ...]]
+        self, frame: Frame, function: ast.AST, chosen: Chosen, dispatch: Dispatch
     ) -> Iterator[Finding]:
+        """Run rules on the selected nodes of a function, as far as captured code reaches them."""
         ctx = FrameContext(frame, function)
-        for node, rules in self._nodes(ctx, table):
-            if not ctx.reached(node):
+        facts, visited, callees = frame.facts, frame.visited, frame.callees
+        for node, rules in chosen:
+            if node not in facts and node not in visited and not ctx.reached(node):
                 continue
-            chosen = (
-                self._for_call(ctx.callee(node).name, rules) if type(node) is ast.Call else rules
-            )
-            for rule in chosen:
+            if type(node) is ast.Call:
+                callee = callees.get(node)
+                rules = dispatch.for_call("" if callee is None else callee.name, rules)
+            for rule in rules:
                 for sighting in rule.check(node, ctx):
                     finding = _finding(rule, sighting, ctx, frame)
                     yield self._with_fixes(finding, rule, sighting, ctx, frame)
@@ -125,55 +133,22 @@ class Linter:
             declined = reason.reason
         return replace(finding, fixes=tuple(fixes), declined=declined, site=site_of(frame))
 
-    def _for_call(self, name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """Return the rules that have something to say about calls of that name."""
-        key = (name, id(rules))  # the tuples live as long as the linter
-        known = self._by_callee.get(key)
-        if known is None:
-            known = tuple(r for r in rules if r.callees is None or name.startswith(r.callees))
-            self._by_callee[key] = known
-        return known
-
-    def _nodes(
-        self, ctx: FrameContext, table: dict[type[ast.AST], tuple[Rule, ...]]
-    ) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
-        if table is not self._region_rules:
-            return _select(ctx, table)
-        known = self._interesting.get(ctx.function)
-        if known is None:
-            known = self._interesting[ctx.function] = _select(ctx, table)
-        return known
-
     def _file_scope(self, module: ModuleInfo) -> Iterator[Finding]:
         text = module.text.replace("re.compile(", "")  # a word of its own in most files
-        active = tuple(r for r in self._file_rules if any(word in text for word in r.triggers))
+        words = {word for word in self._triggers if word in text}
+        if "compile" in words and not speaks_of_compiling(module):
+            words.remove("compile")
+        active = tuple(r for r in self._file_rules if not words.isdisjoint(r.triggers))
         if not active:
             return
         table = self._file_tables.get(active)
         if table is None:
-            table = self._file_tables[active] = _dispatch(active)
+            table = self._file_tables[active] = Dispatch(active, self._torch)
         for frame in file_frames(self.analyzer, module):
-            node = module.tree if frame.function is None else frame.function.node
-            yield from self._check(frame, node, table)
-
-
-def _dispatch(rules: Iterable[Rule]) -> dict[type[ast.AST], tuple[Rule, ...]]:
-    table: dict[type[ast.AST], list[Rule]] = {}
-    for rule in rules:
-        for kind in rule.nodes:
-            table.setdefault(kind, []).append(rule)
-    return {kind: tuple(found) for kind, found in table.items()}
-
-
-def _select(
-    ctx: FrameContext, table: dict[type[ast.AST], tuple[Rule, ...]]
-) -> list[tuple[ast.AST, tuple[Rule, ...]]]:
-    function = ctx.function
-    chosen = [(n, table[type(n)]) for n in ctx.inside(function) if type(n) in table]
-    if type(function) in table:
-        chosen.append((function, table[type(function)]))
-    chosen.sort(key=lambda pair: (getattr(pair[0], "lineno", 0), getattr(pair[0], "col_offset", 0)))
-    return chosen
+            function = frame.function
+            node = module.tree if function is None else function.node
+            nodes = own_nodes(node) if function is None else function.nodes
+            yield from self._check(frame, node, table.select((*nodes, node)), table)
 
 
 # -- findings ------------------------------------------------------------------------------------

@@ -29,14 +29,14 @@ from ..rules.base.facts import (
 from .analysis import parameters
 from .analysis.analyzer import MAX_DEPTH, Analyzer
 from .analysis.calls import DISABLING, OPAQUE
-from .analysis.classes import decorator_names, find_method, is_module_class
-from .analysis.frame import Env, Frame
+from .analysis.classes import find_method, is_module_class
+from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
 from .analysis.stores import attributes
 from .index import ClassInfo, FunctionInfo, ModuleInfo
+from .index.nodes import all_nodes
 from .model import AnalysisOptions
 
-NO_OPTIONS = RegionOptions()
 COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
 
@@ -63,7 +63,7 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
     found: dict[tuple[FunctionInfo, RegionOptions], Entry] = {}
 
     def add(entry: Entry) -> None:
-        if not decorator_names(entry.function) & (DISABLING | OPAQUE):
+        if not entry.function.decorator_names & (DISABLING | OPAQUE):
             found.setdefault((entry.function, entry.options), entry)
 
     for entry in _explicit(analyzer, module):
@@ -131,17 +131,25 @@ _COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|\bcompile\(|@compi
 
 def _compile_lines(module: ModuleInfo) -> list[int]:
     """Return the lines that may compile something; `re.compile(` doesn't count."""
-    if "compile" not in module.text:
+    if "compile" not in module.text or not speaks_of_compiling(module):
         return []
     lines = enumerate(module.text.split("\n"), 1)
     return [n for n, line in lines if "compile" in line and _COMPILE.search(line)]
+
+
+def speaks_of_compiling(module: ModuleInfo) -> bool:
+    """Say whether the code of a module, and not only its comments, may compile something.
+
+    `torch.compiler.is_compiling()` and its like only ask, or keep out of it.
+    """
+    return any("compile" in word.replace("compiler", "") for word in module.identifiers)
 
 
 def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionInfo]:
     """Yield the functions of a module, nested ones as well."""
     yield from module.functions
     known = {function.node for function in module.functions}
-    for node in ast.walk(module.tree):
+    for node in all_nodes(module.tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node not in known:
             if node.decorator_list:
                 yield FunctionInfo(module, node, node.name, None)
@@ -274,8 +282,8 @@ def _example_params(function: FunctionInfo, calls: Fact, default: Env) -> Env:
     if not isinstance(calls, Sequence):
         return {}
     rows = calls.items if calls.items is not None else (calls.elem,)
-    names = [p.arg for p in parameters.parameter_list(function)]
-    if function.cls is not None and "staticmethod" not in decorator_names(function):
+    names = list(function.signature.positional)
+    if function.cls is not None and "staticmethod" not in function.decorator_names:
         names = names[1:]
     known: Env = {}
     for row in rows:

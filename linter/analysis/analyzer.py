@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from ...rules.base.facts import (
     UNKNOWN,
@@ -24,44 +23,37 @@ from ...rules.base.facts import (
     Sequence,
     Static,
     Unknown,
+    const,
     join,
     join_all,
 )
-from ...rules.base.finding import Mode
+from ...rules.base.finding import Finding
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
 from ..index.modules import absolute_import
 from . import annotations, classes, parameters, stores
 from .constants import EXTERN_VALUES
 from .expressions import evaluate
-from .frame import Env, Frame, resumed, widen
+from .frame import Env, Frame, resumable, resumed, widen
 from .statements import run_body
+from .summary import Summary
 
 MAX_DEPTH = 24
 MAX_SIGNATURES = 6
 MAX_STARS = 32
 DECORATOR_DEPTH = 3
+# From this depth on calls are followed to learn what a constructor stores or a decorator returns;
+# regions that get here are rare, so rules wait for one. Frames that wait are large.
+LEARNING_DEPTH = MAX_DEPTH - DECORATOR_DEPTH + 1
+MAX_WAITING = 200
 _BUILTINS = frozenset(dir(builtins))
-
-
-@dataclass(eq=False, slots=True)
-class Summary:
-    """The result of analysing one function with one set of argument facts."""
-
-    function: FunctionInfo
-    returns: Fact = UNKNOWN
-    stores: dict[str, Fact] = field(default_factory=dict)
-    children: list[Summary] = field(default_factory=list)
-    sightings: tuple = ()
-    breaks: bool = False  # the graph ends in it, or in what it calls, in default mode
-    done: bool = False
 
 
 class Analyzer:
     """Facts about a project, gathered on demand. One per worker process."""
 
     def __init__(
-        self, project: Project, torch: TorchFacts, inspect: Callable[[Frame], tuple]
+        self, project: Project, torch: TorchFacts, inspect: Callable[[Frame], tuple[Finding, ...]]
     ) -> None:
         self.project = project
         self.max_depth = MAX_DEPTH
@@ -72,12 +64,15 @@ class Analyzer:
         self.aliases: dict[ast.expr, Fact] = {}
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self._summaries: dict[object, Summary] = {}
+        self._waiting: list[Summary] = []  # those that no rule has seen
         self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
         self._wrappers: dict[FunctionInfo, Function | None] = {}
+        self._outside: dict[ModuleInfo, Frame] = {}
+        self._externs: dict[str, Fact] = {}
         self._free: dict[ast.AST, frozenset[str]] = {}
 
     def begin(self) -> None:
@@ -87,6 +82,9 @@ class Analyzer:
         caller, and how many argument facts were told apart. What is known of modules, classes and
         parameters depends on nothing but the source, and stays.
         """
+        for summary in self._waiting:
+            summary.frame = None  # frames and summaries hold each other, and nothing collects them
+        self._waiting.clear()
         self._summaries.clear()
         self._signatures.clear()
 
@@ -156,11 +154,13 @@ class Analyzer:
 
     def extern(self, name: str) -> Fact:
         """Return the fact of an external name, under its canonical spelling."""
-        if name.startswith("torch"):
-            name = self.torch.canonical(name)
-        elif name == "np":
-            name = "numpy"
-        return EXTERN_VALUES.get(name) or Extern(name)
+        known = self._externs.get(name)
+        if known is None:
+            canonical = "numpy" if name == "np" else name
+            if name.startswith("torch"):
+                canonical = self.torch.canonical(name)
+            known = self._externs[name] = EXTERN_VALUES.get(canonical) or Extern(canonical)
+        return known
 
     def imported(
         self, module: ModuleInfo, stmt: ast.Import | ast.ImportFrom
@@ -177,6 +177,15 @@ class Analyzer:
 
     def static_value(self, module: ModuleInfo, node: ast.expr) -> Fact:
         """Evaluate an expression at module scope."""
+        if isinstance(node, ast.Name):
+            return self.module_value(module, node.id)
+        if isinstance(node, ast.Constant):
+            return const(node.value)
+        if isinstance(node, ast.Attribute):  # `nn.Linear`: leaves nothing in the frame
+            frame = self._outside.get(module)
+            if frame is None:
+                frame = self._outside[module] = Frame(self, module, None, {})
+            return evaluate(frame, node)
         return evaluate(Frame(self, module, None, {}), node)
 
     def annotation(self, module: ModuleInfo, node: ast.expr | None) -> Fact:
@@ -252,9 +261,10 @@ class Analyzer:
         if not summary.done:  # recursion: the outer call is still under way
             return self.declared_return(info)
         self._apply_stores(frame, node, function, summary)
-        if isinstance(summary.returns, Unknown):
+        returns = summary.returns
+        if isinstance(returns, Unknown):
             return self.declared_return(info)
-        return resumed(summary.returns) if summary.breaks else summary.returns
+        return resumed(returns) if resumable(returns) and summary.breaks() else returns
 
     def wrapper(self, info: FunctionInfo) -> Function | None:
         """Return the project function that decorators of the project put around a function.
@@ -306,8 +316,9 @@ class Analyzer:
             if first == "self" and "." not in rest:
                 own = f"{target.id}.{rest}"
                 old = frame.env.get(own)
-                frame.env[own] = fact if old is None else join(old, fact)
-                frame.stores[own] = frame.env[own]
+                known = fact if old is None else join(old, fact)
+                frame.put(own, known)
+                frame.stores[own] = known
 
     def summary(
         self, info: FunctionInfo, params: Env, closure: Env, depth: int, **entry: object
@@ -337,14 +348,11 @@ class Analyzer:
         returns = run_body(frame, info.node)
         if info.generator:
             returns = Sequence("generator", None, join_all(frame.yields))
-        summary.returns = returns
-        summary.stores = frame.stores
-        summary.children = frame.children
-        summary.sightings = self.inspect(frame)
-        summary.breaks = any(child.breaks for child in summary.children) or any(
-            Mode.DEFAULT in finding.breaks for finding in summary.sightings
-        )
-        summary.done = True
+        summary.finish(frame, returns)
+        if depth < LEARNING_DEPTH or len(self._waiting) == MAX_WAITING:
+            summary.sightings()
+        else:
+            self._waiting.append(summary)
         return summary
 
     # -- objects ----------------------------------------------------------------------------

@@ -20,21 +20,20 @@ from ...rules.base.facts import (
     options,
 )
 from . import expressions
-from .frame import Frame, assign_path, path_of
+from .frame import Frame, path_of
 
 
 def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
     """Bind a target: name, attribute, item, or unpacking."""
-    env = frame.env
-    assert env is not None
+    assert frame.env is not None
     frame.record(target, value)
     if isinstance(target, ast.Name):
-        assign_path(env, target.id, _named(target, value))
+        frame.assign(target.id, _named(target, value))
     elif isinstance(target, ast.Attribute):
         expressions.evaluate(frame, target.value)
         path = path_of(target)
         if path is not None:
-            assign_path(env, path, value)
+            frame.assign(path, value)
             frame.stores[path] = join(frame.stores[path], value) if path in frame.stores else value
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(frame, target.elts, value)
@@ -141,8 +140,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Fact) -> None:
         else:
             elem = value if base.exact and not base.items else join(base.elem, value)
             new = Mapping(base.kind, base.items, join(base.key, index), elem, False)
-        frame.env[path] = new
+        frame.put(path, new)
     elif isinstance(base, Unknown) and isinstance(index, Const) and isinstance(index.value, str):
-        frame.env[path] = Mapping("dict", ((index.value, value),))  # `state["step"] = …`
+        frame.put(path, Mapping("dict", ((index.value, value),)))  # `state["step"] = …`
     elif isinstance(base, Sequence):
-        frame.env[path] = Sequence(base.kind, None, join(base.element(), value))
+        frame.put(path, Sequence(base.kind, None, join(base.element(), value)))

@@ -22,6 +22,7 @@ from ...rules.base.facts import (
     ShapeInt,
     Static,
     Tensor,
+    Union,
     Unknown,
     const,
     join_all,
@@ -38,7 +39,7 @@ from . import (
     stdlib,
     tensors,
 )
-from .classes import decorator_names, find_method
+from .classes import find_method
 from .constants import CONSTANT_CALLS
 from .frame import Frame
 
@@ -96,9 +97,10 @@ def call(frame: Frame, node: ast.Call) -> Fact:
     """Evaluate a call expression."""
     function = expressions.evaluate(frame, node.func)
     given = arguments(frame, node)
-    choices = options(function)
-    if len(choices) > 1:  # calling None raises: the code knows that it isn't
-        choices = tuple(o for o in choices if not isinstance(o, Const))
+    if type(function) is not Union:
+        return _call_one(frame, node, function, given, True)
+    # calling None raises: the code knows that it isn't
+    choices = [o for o in function.options if not isinstance(o, Const)]
     results = [_call_one(frame, node, option, given, len(choices) == 1) for option in choices]
     return join_all(results)
 
@@ -124,7 +126,7 @@ def _callee(frame: Frame, function: Fact) -> Callee:
     if isinstance(function, Extern):
         return Callee(function.name, sure=function.sure)
     if isinstance(function, Function):
-        names = decorator_names(function.function)
+        names = function.function.decorator_names
         if names & DISABLING:
             return Callee("torch.compiler.disable", project=function.function)
         return Callee("", function.bound, function.function)
@@ -147,7 +149,7 @@ def _callee(frame: Frame, function: Fact) -> Callee:
             return Callee(function.cls if function.module else function.cls + ".__call__", function)
         name = "forward" if function.module else "__call__"
         project = find_method(frame.analyzer, function.cls, name)
-        if project is not None and decorator_names(project) & DISABLING:
+        if project is not None and project.decorator_names & DISABLING:
             return Callee("torch.compiler.disable", function, project)
         base = frame.analyzer.external_base(function.cls) if project is None else ""
         return Callee(base, function, project)
@@ -194,7 +196,7 @@ def call_function(
     if not isinstance(function, Function):
         return UNKNOWN
     info = function.function
-    names = decorator_names(info)
+    names = info.decorator_names
     if names & (DISABLING | OPAQUE):
         declared = analyzer.declared_return(info)
         if isinstance(declared, Unknown) and names & OPAQUE:

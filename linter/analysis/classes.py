@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ...rules.base.facts import (
-    Extern,
-    ModuleRef,
-)
-from ..index import ClassInfo, FunctionInfo
+from ...rules.base.facts import Extern
+from ..index import Ancestry, ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestry:
-    """A class's project classes in method resolution order, itself first, and external bases.
-
-    `complete` is False when some base could not be resolved.
-    """
-
-    classes: tuple[ClassInfo, ...]
-    external: tuple[str, ...]
-    complete: bool
-
-
-_ANCESTRY: dict[ClassInfo, Ancestry] = {}
-
-
 def ancestry(cls: ClassInfo) -> Ancestry:
     """Return the ancestry of a class, as `resolve_ancestry` found it before."""
-    return _ANCESTRY.get(cls, Ancestry((cls,), (), False))
+    return cls.ancestry or Ancestry((cls,), (), False)
 
 
 def resolve_ancestry(analyzer: Analyzer, cls: ClassInfo) -> Ancestry:
     """Return the ancestry of a class: a depth-first order without repeats, late ones kept."""
-    known = _ANCESTRY.get(cls)
-    if known is not None:
-        return known
-    _ANCESTRY[cls] = Ancestry((cls,), (), False)  # a class that inherits from itself ends here
+    if cls.ancestry is not None:
+        return cls.ancestry
+    cls.ancestry = Ancestry((cls,), (), False)  # a class that inherits from itself ends here
     order: list[ClassInfo] = [cls]
     external: list[str] = []
     complete = True
@@ -62,9 +41,8 @@ def resolve_ancestry(analyzer: Analyzer, cls: ClassInfo) -> Ancestry:
                 complete = complete and _closed(value.name)
         else:
             complete = False
-    result = Ancestry(tuple(order), tuple(external), complete)
-    _ANCESTRY[cls] = result
-    return result
+    cls.ancestry = Ancestry(tuple(order), tuple(external), complete)
+    return cls.ancestry
 
 
 def _closed(name: str) -> bool:
@@ -98,34 +76,17 @@ def after(analyzer: Analyzer, cls: ClassInfo, owner: ClassInfo, name: str) -> Fu
     return None
 
 
-_TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
-
-
-@lru_cache(maxsize=65536)
-def decorator_names(function: FunctionInfo) -> frozenset[str]:
-    """Return the last name of each decorator, called or not."""
-    names = set()
-    for deco in function.decorators:
-        node = deco.func if isinstance(deco, ast.Call) else deco
-        if isinstance(node, ast.Attribute):
-            names.add(node.attr)
-        elif isinstance(node, ast.Name):
-            names.add(node.id)
-    return frozenset(names)
+_PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "lazyproperty"})
 
 
 def is_property(function: FunctionInfo) -> bool:
     """Say whether reading the attribute runs the function."""
-    names = decorator_names(function)
-    return bool(names & {"property", "cached_property", "lazy_property", "lazyproperty"})
+    return not _PROPERTIES.isdisjoint(function.decorator_names)
 
 
 __all__ = [
-    "Ancestry",
-    "ModuleRef",
     "after",
     "ancestry",
-    "decorator_names",
     "find_method",
     "is_module_class",
     "is_property",

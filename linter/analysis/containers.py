@@ -44,7 +44,7 @@ def _store(frame: Frame, node: ast.Call, fact: Fact) -> None:
     """The container that a method was called on is now `fact`."""
     path = path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if path is not None and frame.env is not None:
-        frame.env[path] = fact
+        frame.put(path, fact)
         if "." in path:
             old = frame.stores.get(path)
             frame.stores[path] = fact if old is None else join(old, fact)

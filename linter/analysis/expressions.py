@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ...rules.base.facts import (
+    NONE,
     UNKNOWN,
     Array,
     Const,
@@ -17,6 +18,7 @@ from ...rules.base.facts import (
     Sequence,
     Static,
     Tensor,
+    Union,
     Unknown,
     const,
     join,
@@ -35,30 +37,39 @@ def evaluate(frame: Frame, node: ast.expr) -> Fact:
     if frame.env is None:
         return UNKNOWN
     handler = _HANDLERS.get(type(node))
-    return frame.record(node, UNKNOWN if handler is None else handler(frame, node))
+    fact = UNKNOWN if handler is None else handler(frame, node)
+    facts = frame.facts  # `Frame.record`, written out: most of its calls would be these
+    old = facts.get(node)
+    if old is None:
+        facts[node] = fact
+    elif old is not fact:
+        facts[node] = join(old, fact)
+    return fact
 
 
 def _constant(frame: Frame, node: ast.Constant) -> Fact:
-    return const(node.value)
+    value = node.value
+    return NONE if value is None else Const(value, type(value).__name__)
 
 
 def _name(frame: Frame, node: ast.Name) -> Fact:
-    env = frame.env
+    env, name = frame.env, node.id
     assert env is not None
-    if node.id in env and node.id not in frame.globals:
-        return env[node.id]
-    if node.id in frame.closure:
-        return frame.closure[node.id]
-    return frame.analyzer.module_value(frame.module, node.id)
+    fact = env.get(name)
+    if fact is not None and name not in frame.globals:
+        return fact
+    fact = frame.closure.get(name)
+    return frame.analyzer.module_value(frame.module, name) if fact is None else fact
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
     if isinstance(node.value, ast.Call) and members.is_super(node.value):
         return members.super_attribute(frame, node)
     base = evaluate(frame, node.value)
-    path = path_of(node)
-    if path is not None and frame.env is not None and path in frame.env:
-        return frame.env[path]
+    if frame.holders and frame.env is not None:
+        path = path_of(node)
+        if path is not None and path in frame.env:
+            return frame.env[path]
     return members.attribute_of(frame, node, base)
 
 
@@ -70,8 +81,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
             origin = frame.origin(node.slice, f"`{frame.module.segment(node.slice)}` is a mask")
             key = frame.facts[node.slice] = Tensor(dtype="bool", origin=origin, sure=False)
     choices = options(base)
-    if len(choices) > 1:
-        choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
+    if len(choices) == 1:
+        return _item(frame, node, base, key)
+    choices = [o for o in choices if not (isinstance(o, Const) and o.value is None)]
     return join_all(_item(frame, node, option, key) for option in choices)
 
 
@@ -295,7 +307,9 @@ def _comprehension(
 
 def element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:
     """Return what iterating a value yields."""
-    return join_all(_element_of(frame, option, node) for option in options(fact))
+    if type(fact) is not Union:
+        return _element_of(frame, fact, node)
+    return join_all(_element_of(frame, option, node) for option in fact.options)
 
 
 def _element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:

@@ -16,6 +16,7 @@ from ...rules.base.facts import (
     Sequence,
     Static,
     Tensor,
+    Union,
     join,
     join_all,
     options,
@@ -23,9 +24,11 @@ from ...rules.base.facts import (
 from ..index import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
-    from .analyzer import Analyzer, Summary
+    from .analyzer import Analyzer
+    from .summary import Summary
 
 MAX_FIELDS = 4
+NO_OPTIONS = RegionOptions()
 Env = dict[str, Fact]
 
 
@@ -53,7 +56,7 @@ class Frame:
     closure: Env = field(default_factory=dict)
     depth: int = 0
     entry: bool = False
-    options: RegionOptions = field(default_factory=RegionOptions)
+    options: RegionOptions = NO_OPTIONS
     facts: dict[ast.AST, Fact] = field(default_factory=dict)
     callees: dict[ast.Call, Callee] = field(default_factory=dict)
     visited: set[ast.AST] = field(default_factory=set)
@@ -65,16 +68,40 @@ class Frame:
     raised: list[Env] = field(default_factory=list)
     children: list[Summary] = field(default_factory=list)
     parameters: Env = field(default_factory=dict)
+    holders: set[str] = field(default_factory=set)  # "self" where "self.cache" was put into env
 
     @property
     def path(self) -> str:
         """The path of the file the function is in."""
         return self.module.path
 
+    def put(self, path: str, fact: Fact) -> None:
+        """Say what a name or dotted path is now; what is known below it stays."""
+        assert self.env is not None
+        self.env[path] = fact
+        holder = path
+        while "." in holder:
+            holder = holder.rpartition(".")[0]
+            self.holders.add(holder)
+
+    def assign(self, path: str, fact: Fact) -> None:
+        """Bind a name or dotted path, forgetting what was known below it."""
+        env = self.env
+        assert env is not None
+        if path in self.holders:
+            below = path + "."
+            for name in [n for n in env if n.startswith(below)]:
+                del env[name]
+        self.put(path, fact)
+
     def record(self, node: ast.expr, fact: Fact) -> Fact:
         """Remember what an expression is here, joined with what it was on other visits."""
-        old = self.facts.get(node)
-        self.facts[node] = fact if old is None else join(old, fact)
+        facts = self.facts
+        old = facts.get(node)
+        if old is None:
+            facts[node] = fact
+        elif old is not fact:
+            facts[node] = join(old, fact)
         return fact
 
     def origin(self, node: ast.AST, message: str, parent: Origin | None = None) -> Origin:
@@ -120,15 +147,16 @@ def path_of(node: ast.AST) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if parts else node.id
 
 
-def assign_path(env: Env, path: str, fact: Fact) -> None:
-    """Bind a name or dotted path, forgetting what was known below it."""
-    below = path + "."
-    for name in [n for n in env if n.startswith(below)]:
-        del env[name]
-    env[path] = fact
+__all__ = ["UNKNOWN", "Env", "Frame", "Loop", "join_envs", "path_of"]
 
 
-__all__ = ["UNKNOWN", "Env", "Frame", "Loop", "assign_path", "join_envs", "path_of"]
+def resumable(fact: Fact) -> bool:
+    """Say whether `resumed` may change a fact."""
+    if isinstance(fact, Tensor):
+        return fact.role == ""
+    if isinstance(fact, Sequence):
+        return resumable(fact.elem) or any(map(resumable, fact.items or ()))
+    return isinstance(fact, Union) and any(map(resumable, fact.options))
 
 
 def resumed(fact: Fact) -> Fact:

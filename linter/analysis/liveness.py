@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...rules.base.rewriting import Boundary, Names
-from ..index.modules import own_nodes
+from ..index.nodes import own_nodes
 
 _NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

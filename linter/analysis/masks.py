@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from ..index import FunctionInfo
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
-@lru_cache(maxsize=4096)
 def mask_names(info: FunctionInfo) -> frozenset[str]:
     """Return the names that a function assigns nothing but comparisons, or None before those.
 
     Nobody indexes with one bool: a value that such a name indexes is a tensor or an array.
     """
+    if info.masks is None:
+        info.masks = _mask_names(info)
+    return info.masks
+
+
+def _mask_names(info: FunctionInfo) -> frozenset[str]:
     made: dict[str, bool] = {}
     for node in info.nodes:
         if isinstance(node, ast.Assign):

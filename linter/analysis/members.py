@@ -21,9 +21,9 @@ from ...rules.base.facts import (
     ShapeInt,
     Static,
     Tensor,
+    Union,
     Unknown,
     join_all,
-    options,
 )
 from . import calls, expressions, stores, subscripts
 from .classes import after, find_method, is_property
@@ -34,9 +34,10 @@ FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function
 
 def attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     """Return what `base.attr` is."""
-    choices = options(base)
-    if len(choices) > 1:  # None has no attributes to speak of: the code guards against it
-        choices = tuple(o for o in choices if not (isinstance(o, Const) and o.value is None))
+    if type(base) is not Union:
+        return _attribute_of(frame, node, base)
+    # None has no attributes to speak of: the code guards against it
+    choices = [o for o in base.options if not (isinstance(o, Const) and o.value is None)]
     return join_all(_attribute_of(frame, node, option) for option in choices)
 
 

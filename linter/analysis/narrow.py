@@ -106,7 +106,7 @@ def _rebind(frame: Frame, path: str, fact: Fact) -> None:
     """Note a narrowed fact. What is known below the path stays: it is the same object."""
     assert frame.env is not None
     if frame.env.get(path) != fact:
-        frame.env[path] = fact
+        frame.put(path, fact)
 
 
 def without_none(fact: Fact) -> Fact:

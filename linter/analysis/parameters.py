@@ -35,26 +35,10 @@ if TYPE_CHECKING:
     from .analyzer import Analyzer
 
 
-def parameter_list(info: FunctionInfo) -> list[ast.arg]:
-    """Return the positional parameters of a function."""
-    return [*info.node.args.posonlyargs, *info.node.args.args]
-
-
 def first_name(info: FunctionInfo) -> str:
     """Return the name of `self`, "" when there is none."""
-    params = parameter_list(info)
-    return params[0].arg if params else ""
-
-
-def defaults(info: FunctionInfo) -> dict[str, ast.expr]:
-    """Return the default expressions by parameter name."""
-    spec = info.node.args
-    positional = parameter_list(info)
-    found = dict(
-        zip((p.arg for p in positional[len(positional) - len(spec.defaults) :]), spec.defaults)
-    )
-    found.update((p.arg, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None)
-    return found
+    positional = info.signature.positional
+    return positional[0] if positional else ""
 
 
 def bind(
@@ -69,44 +53,33 @@ def bind(
     A parameter left out takes its default's fact; an argument of unknown type, what its
     annotation, its documentation or its uses say.
     """
-    spec = info.node.args
-    positional = parameter_list(info)
-    env: Env = {}
-    for param, fact in zip(positional, args):
-        env[param.arg] = fact
-    if spec.vararg is not None:
-        rest = tuple(args[len(positional) :])
+    takes = info.signature
+    env: Env = dict(zip(takes.positional, args))
+    if takes.vararg:
+        rest = tuple(args[len(takes.positional) :])
         exact = not unknown_rest and len(rest) <= 16
-        env[spec.vararg.arg] = (
-            Sequence("tuple", rest) if exact else Sequence("tuple", None, UNKNOWN)
-        )
-    names = {p.arg for p in (*positional, *spec.kwonlyargs)}
+        env[takes.vararg] = Sequence("tuple", rest) if exact else Sequence("tuple", None, UNKNOWN)
     extra = []
     for name, fact in kwargs.items():
-        if name in names:
+        if name in takes.named:
             env[name] = fact
         else:
             extra.append((name, fact))
-    if spec.kwarg is not None:
-        env[spec.kwarg.arg] = Mapping("dict", tuple(extra), exact=not unknown_rest)
-    default = defaults(info)
+    if takes.kwarg:
+        env[takes.kwarg] = Mapping("dict", tuple(extra), exact=not unknown_rest)
     guessed: Env | None = None
-    for param in (*positional, *spec.kwonlyargs):
-        fact = env.get(param.arg)
-        if fact is None and param.arg in default and not unknown_rest:
-            env[param.arg] = analyzer.static_value(info.module, default[param.arg])
+    for name, param in takes.named.items():
+        fact = env.get(name)
+        if fact is None and name in takes.defaults and not unknown_rest:
+            env[name] = analyzer.static_value(info.module, takes.defaults[name])
         elif fact is None or isinstance(fact, Unknown):
             if guessed is None:
                 guessed = guess(analyzer, info)
-            env[param.arg] = guessed.get(param.arg, UNKNOWN)
+            env[name] = guessed.get(name, UNKNOWN)
         elif isinstance(fact, Union) and param.annotation is not None:
             declared = analyzer.annotation(info.module, param.annotation)
-            env[param.arg] = _declared_rest(fact, declared)
-    order = [p.arg for p in (*positional, *spec.kwonlyargs)]
-    for special in (spec.vararg, spec.kwarg):
-        if special is not None:
-            order.append(special.arg)
-    return {name: env[name] for name in order if name in env}
+            env[name] = _declared_rest(fact, declared)
+    return {name: env[name] for name in takes.order if name in env}
 
 
 def _declared_rest(fact: Union, declared: Fact) -> Fact:
@@ -147,18 +120,20 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
         return cached
     result: Env = {}
     analyzer.guesses[info] = result
-    default = defaults(info)
+    default = info.signature.defaults
     documented = _documented(info)
     spec = info.node.args
     stated: Env = {}
-    for param in (*parameter_list(info), *spec.kwonlyargs):
-        name = param.arg
-        where = Origin(info.module.path, param.lineno, param.col_offset + 1, f"parameter `{name}`")
+    for name, param in info.signature.named.items():
         fact = analyzer.annotation(info.module, param.annotation)
+        story = f"parameter `{name}`"
         if isinstance(fact, Unknown) and name in documented:
-            where = replace(where, message=f"parameter `{name}`, documented as a tensor")
+            story += ", documented as a tensor"
             fact = documented[name]
-        stated[name] = _as_input(fact, where)
+        if isinstance(fact, (Tensor, Union)):
+            place = (info.module.path, param.lineno, param.col_offset + 1)
+            fact = _as_input(fact, Origin(*place, story))
+        stated[name] = fact
     silent = {name for name, fact in stated.items() if isinstance(fact, Unknown)}
     if _has_self(info):
         silent.discard(first_name(info))

@@ -6,7 +6,6 @@ These are guesses, never sure: they stand in where there is no annotation and no
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -51,6 +50,7 @@ _METHODS = frozenset(
     "mm tanh unfold chunk expand norm argmax argmin "
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
+_TELLING = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.BinOp})
 _PROPERTIES = frozenset({"is_cuda", "mT", "grad_fn", "is_leaf", "is_sparse", "requires_grad"})
 
 
@@ -60,17 +60,19 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
         return {}
     rebound: dict[str, int] = {}
     uses: dict[str, list[ast.expr]] = {}
+    strings: set[str] = set()
     for node in info.nodes:
         kind = type(node)
         if kind is ast.Name:
             if node.id in names and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
                 rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))  # type: ignore[attr-defined]
-            continue
-        for name in _concerned(node, kind):
-            if name in names:
-                uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
+        elif kind is ast.Compare:
+            strings.add(_compared_with_string(node))  # type: ignore[arg-type]
+        elif kind in _TELLING:
+            for name in _concerned(node, kind):
+                if name in names:
+                    uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
     result: dict[str, Fact] = {}
-    strings = set(_compared_with_strings(info.nodes))
     for name, nodes in uses.items():
         if name in strings:
             continue
@@ -85,15 +87,14 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     return result
 
 
-def _compared_with_strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield names that are compared with string constants: `device in ("cpu", "cuda")`."""
-    for node in nodes:
-        if type(node) is not ast.Compare or type(node.left) is not ast.Name:
-            continue
-        right = node.comparators[0]
-        values = right.elts if isinstance(right, (ast.Tuple, ast.List, ast.Set)) else [right]
-        if any(isinstance(v, ast.Constant) and isinstance(v.value, str) for v in values):
-            yield node.left.id
+def _compared_with_string(node: ast.Compare) -> str:
+    """Return the name that is compared with string constants: `device in ("cpu", "cuda")`."""
+    if type(node.left) is not ast.Name:
+        return ""
+    right = node.comparators[0]
+    values = right.elts if isinstance(right, (ast.Tuple, ast.List, ast.Set)) else [right]
+    text = any(isinstance(v, ast.Constant) and isinstance(v.value, str) for v in values)
+    return node.left.id if text else ""
 
 
 def _line(node: ast.expr) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from .nodes import all_nodes, identifiers_in, own_nodes, parents_of
 
 _GLOBAL = re.compile(r"^\s+global\s", re.M)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -33,6 +35,39 @@ class Assigned:
     partial: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a function.
+
+    `named` are those that can be passed by name (positional-only ones are counted among them), by
+    name; `vararg` and `kwarg` are "" where there are none; `order` lists them all, `*args` last.
+    """
+
+    positional: tuple[str, ...]
+    named: dict[str, ast.arg]
+    vararg: str
+    kwarg: str
+    defaults: dict[str, ast.expr]
+    order: tuple[str, ...]
+
+
+def _signature(spec: ast.arguments) -> Signature:
+    positional = [*spec.posonlyargs, *spec.args]
+    late = positional[len(positional) - len(spec.defaults) :]
+    defaults = dict(zip((p.arg for p in late), spec.defaults))
+    defaults.update((p.arg, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None)
+    named = {p.arg: p for p in (*positional, *spec.kwonlyargs)}
+    stars = [p.arg if p is not None else "" for p in (spec.vararg, spec.kwarg)]
+    return Signature(
+        tuple([p.arg for p in positional]),
+        named,
+        stars[0],
+        stars[1],
+        defaults,
+        (*named, *(star for star in stars if star)),
+    )
+
+
 @dataclass(eq=False, slots=True)
 class FunctionInfo:
     """A function, method, nested function or lambda. Compared by identity."""
@@ -43,6 +78,10 @@ class FunctionInfo:
     cls: ClassInfo | None = None
     _nodes: tuple[ast.AST, ...] | None = field(default=None, repr=False)
     _parents: dict[ast.AST, ast.AST] | None = field(default=None, repr=False)
+    _generator: bool | None = field(default=None, repr=False)
+    _decorator_names: frozenset[str] | None = field(default=None, repr=False)
+    masks: frozenset[str] | None = field(default=None, repr=False)  # see `analysis.masks`
+    _signature: Signature | None = field(default=None, repr=False)
     _inside: dict[ast.AST, tuple[ast.AST, ...]] = field(default_factory=dict, repr=False)
 
     @property
@@ -67,11 +106,19 @@ class FunctionInfo:
         return self._parents
 
     @property
+    def signature(self) -> Signature:
+        """Its parameters."""
+        if self._signature is None:
+            self._signature = _signature(self.node.args)
+        return self._signature
+
+    @property
     def generator(self) -> bool:
         """Whether calling it makes a generator."""
-        if isinstance(self.node, ast.Lambda):
-            return False
-        return any(type(node) is ast.Yield or type(node) is ast.YieldFrom for node in self.nodes)
+        if self._generator is None:
+            yields = any(type(n) is ast.Yield or type(n) is ast.YieldFrom for n in self.nodes)
+            self._generator = yields and not isinstance(self.node, ast.Lambda)
+        return self._generator
 
     @property
     def name(self) -> str:
@@ -83,6 +130,27 @@ class FunctionInfo:
         """Decorator expressions, outermost first."""
         return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
 
+    @property
+    def decorator_names(self) -> frozenset[str]:
+        """The last name of each decorator, called or not."""
+        if self._decorator_names is None:
+            called = [d.func if isinstance(d, ast.Call) else d for d in self.decorators]
+            names = [getattr(node, "attr", getattr(node, "id", "")) for node in called]
+            self._decorator_names = frozenset(filter(None, names))
+        return self._decorator_names
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """A class's project classes in method resolution order, itself first, and external bases.
+
+    `complete` is False when some base could not be resolved.
+    """
+
+    classes: tuple[ClassInfo, ...]
+    external: tuple[str, ...]
+    complete: bool
+
 
 @dataclass(eq=False, slots=True)
 class ClassInfo:
@@ -93,6 +161,7 @@ class ClassInfo:
     qualname: str
     methods: dict[str, FunctionInfo] = field(default_factory=dict, repr=False)
     attributes: dict[str, Assigned] = field(default_factory=dict, repr=False)
+    ancestry: Ancestry | None = field(default=None, repr=False)  # once it has been resolved
 
     @property
     def name(self) -> str:
@@ -118,6 +187,14 @@ class ModuleInfo:
     functions: list[FunctionInfo] = field(default_factory=list, repr=False)
     classes: list[ClassInfo] = field(default_factory=list, repr=False)
     _lines: list[str] | None = field(default=None, repr=False)
+    _identifiers: frozenset[str] | None = field(default=None, repr=False)
+
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """The words that the code uses: names, attributes, what is imported, words in quotes."""
+        if self._identifiers is None:
+            self._identifiers = frozenset(identifiers_in(self.tree))
+        return self._identifiers
 
     def line(self, number: int) -> str:
         """Return a line of the source, 1-based, without its end; "" past the end."""
@@ -165,7 +242,7 @@ def index_module(
 
 
 def _global_writes(tree: ast.Module) -> set[str]:
-    return {n for node in ast.walk(tree) if isinstance(node, ast.Global) for n in node.names}
+    return {n for node in all_nodes(tree) if isinstance(node, ast.Global) for n in node.names}
 
 
 def _index_block(
@@ -209,47 +286,6 @@ def _index_function(
     if cls is not None:
         cls.methods[node.name] = info
     module.functions.append(info)
-
-
-_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
-
-
-def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, not those of functions and classes nested in it.
-
-    Written out rather than with ast.walk: the linter spends much of its time here.
-    """
-    body = getattr(function, "body", [])
-    stack: list[ast.AST] = list(body) if isinstance(body, list) else [body]
-    while stack:
-        node = stack.pop()
-        yield node
-        if type(node) in _SCOPES:
-            continue
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if type(value) is list:
-                stack.extend([item for item in value if isinstance(item, ast.AST)])
-            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
-                stack.append(value)
-
-
-def parents_of(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
-    """Map nodes of a function to their parents; nested functions and classes are not entered."""
-    found: dict[ast.AST, ast.AST] = {}
-    for node in nodes:
-        if type(node) in _SCOPES:
-            continue
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if type(value) is list:
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        found[item] = node
-            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
-                found[value] = node
-    return found
 
 
 def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from ..torch_facts import TorchFacts
 from .facts import Fact
+from .valueclass import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Callee:
     """What a call calls.
 

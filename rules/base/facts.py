@@ -10,13 +10,14 @@ Rules never fire on `Unknown`: it means that the analysis does not know, not tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from .origin import Origin
+from .valueclass import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Fact:
     """Base of all facts. `sure` is False when the fact rests on a guess, such as a use tell."""
 
@@ -24,12 +25,12 @@ class Fact:
     sure: bool = field(default=True, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Unknown(Fact):
     """Nothing is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Const(Fact):
     """A Python constant whose value is known: None, bool, int, float, str, bytes, Ellipsis."""
 
@@ -37,7 +38,7 @@ class Const(Fact):
     kind: str = ""  # type name, so that 1, True and 1.0 stay apart in comparisons
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Static(Fact):
     """A Python value that Dynamo specialises on: configuration, flags, dtypes, devices.
 
@@ -47,14 +48,14 @@ class Static(Fact):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class ShapeInt(Fact):
     """An int or bool computed from tensor sizes: guarded on, possibly dynamic, never a break."""
 
     kind: str = "int"
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Tensor(Fact):
     """A torch.Tensor.
 
@@ -74,7 +75,7 @@ class Tensor(Fact):
     role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Array(Fact):
     """A numpy.ndarray or numpy scalar made inside the region: Dynamo traces it as a tensor.
 
@@ -86,7 +87,7 @@ class Array(Fact):
     constant: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class FromTensor(Fact):
     """A Python value that depends on tensor data.
 
@@ -101,7 +102,7 @@ class FromTensor(Fact):
     how: str = "item"
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Sequence(Fact):
     """list, tuple, set, frozenset, deque, generator, range, dict view, iterator.
 
@@ -121,7 +122,7 @@ class Sequence(Fact):
         return join_all(self.items)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Mapping(Fact):
     """dict, OrderedDict, ModelOutput-like. `items`: (key constant, fact) pairs known to be there.
 
@@ -160,7 +161,7 @@ class Mapping(Fact):
         return UNKNOWN if unknown else self.elem
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Extern(Fact):
     """A name outside the project: module, function, class or constant, by canonical dotted name.
 
@@ -170,7 +171,7 @@ class Extern(Fact):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Instance(Fact):
     """An object. `cls` is a project ClassInfo (compared by identity) or a dotted external name.
 
@@ -184,21 +185,21 @@ class Instance(Fact):
     attrs: tuple[tuple[str, Fact], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class ModuleRef(Fact):
     """A Python module of the project (ModuleInfo). External modules are `Extern`."""
 
     module: Any
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class ClassRef(Fact):
     """A class of the project (ClassInfo). External classes are `Extern`."""
 
     cls: Any
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Function(Fact):
     """A function of the project (FunctionInfo), a nested function or lambda with its closure.
 
@@ -214,7 +215,7 @@ class Function(Fact):
     raw: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class BoundMethod(Fact):
     """A method of a value that isn't a project object: `x.item`, `log.info`, `names.append`."""
 
@@ -222,7 +223,7 @@ class BoundMethod(Fact):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Union(Fact):
     """One of several facts, at most one of each class, sorted by class name."""
 
@@ -260,8 +261,15 @@ def join_all(facts: Any) -> Fact:
 
 def join(left: Fact, right: Fact) -> Fact:
     """Return the least fact that covers both."""
-    if left is right or left == right:
+    kind, other = type(left), type(right)
+    if left is right or (kind is other and left == right):
         return left
+    if kind is not Union and other is not Union:
+        slots = _slot(left), _slot(right)
+        if slots[0] == slots[1]:
+            return _merge(left, right)
+        facts = (left, right) if _place(left) <= _place(right) else (right, left)
+        return Union(facts, origin=_first(facts), sure=left.sure and right.sure)
     merged: dict[object, Fact] = {}
     for fact in (*options(left), *options(right)):
         slot = _slot(fact)
@@ -282,12 +290,19 @@ def _first(facts: tuple[Fact, ...]) -> Origin | None:
     return next((fact.origin for fact in facts if fact.origin), None)
 
 
-def _slot(fact: Fact) -> object:
+_SLOTS: dict[type[Fact], str] = {  # of facts that are told apart by their class alone
+    **{kind: kind.__name__ for kind in (Unknown, Static, Tensor, Array, FromTensor, Mapping)},
+    ShapeInt: "Static",
+}
+
+
+def _slot(fact: Fact) -> str:
     """Facts of one slot merge into one; None keeps a slot of its own, as does each class."""
+    plain = _SLOTS.get(type(fact))
+    if plain is not None:
+        return plain
     if isinstance(fact, Const):
         return "None" if fact.value is None else "Static"
-    if isinstance(fact, (Static, ShapeInt)):
-        return "Static"
     if isinstance(fact, Instance):
         return f"Instance {fact.cls if isinstance(fact.cls, str) else id(fact.cls)}"
     if isinstance(fact, (ClassRef, ModuleRef, Function, BoundMethod, Extern)):
@@ -299,11 +314,13 @@ def _slot(fact: Fact) -> object:
 
 def _place(fact: Fact) -> str:
     """Order the facts of a union by what they name, never by an address: every run agrees."""
+    if type(fact) in _SLOTS or isinstance(fact, (Const, Sequence)):
+        return _slot(fact)
     if isinstance(fact, (BoundMethod, Extern)):
         return f"{type(fact).__name__} {fact.name} {_place(getattr(fact, 'receiver', NONE))}"
     named = getattr(fact, "cls", getattr(fact, "function", getattr(fact, "module", "")))
     if not named:
-        return str(_slot(fact))
+        return _slot(fact)
     if not isinstance(named, str):
         path = getattr(getattr(named, "module", named), "path", "")
         line = getattr(getattr(named, "node", None), "lineno", 0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from .valueclass import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Origin:
     """A step in the story of a value: where it was made, and from what.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
+from ..torch_facts import TorchFacts
 from .context import Context
 from .facts import Fact, Origin
 from .finding import Certainty, Fix, Mode, Severity
@@ -83,6 +84,21 @@ class Rule:
     callees: ClassVar[tuple[str, ...] | None] = None  # prefixes of callee names; None: any call
     triggers: ClassVar[tuple[str, ...]] = ()  # scope "file": words of which the file must hold one
     examples: ClassVar[tuple[Example, ...]] = ()
+
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether `check` may have something to say of calls of a callee of that name.
+
+        Asked once for each name ("" where the callee is unknown, or the project's), so that the
+        hundreds of thousands of calls of other names cost nothing. By default `callees` decides.
+        """
+        return self.callees is None or name.startswith(self.callees)
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether `check` may have something to say of a node, by its syntax alone.
+
+        Asked once for each node of the rule's types, while `check` is called for every caller.
+        """
+        return True
 
     def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for everything in `node` itself (not its children) that breaks.

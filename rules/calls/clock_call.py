@@ -82,6 +82,6 @@ def f(x):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         if top(callee.name) in ("time", "datetime", "timeit"):
-            id = break_id(callee.name, ctx)
+            id = break_id(callee.name, ctx.torch)
             if id:
                 yield call_seen(node, callee, f"`{shown(node)}` reads the clock in Python", id)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Extern, Rule, Sighting
+from ..torch_facts import TorchFacts
 from .seen import shown
 
 
@@ -56,13 +57,20 @@ def f(x):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an item is written."""
+        return any(isinstance(target, ast.Subscript) for target in _targets(node))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a write to os.environ."""
-        assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete))
-        targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
-        for target in targets:
+        for target in _targets(node):
             if isinstance(target, ast.Subscript):
                 held = ctx.fact(target.value)
                 if isinstance(held, Extern) and held.name == "os.environ":
                     text = f"`{shown(target)}` is written, which calls C code that isn't traced"
                     yield Sighting(target, text, graph_breaks=("GB0007",))
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete))
+    return [node.target] if isinstance(node, ast.AugAssign) else node.targets

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..torch_facts import TorchFacts
 from .packages import CAPTURED, PACKAGES
 from .seen import call_seen, shown, top
 
 # Owned by other rules, or replaced by Dynamo.
+_ARRAYS = ("numpy.asarray", "numpy.array")
 _ELSEWHERE = frozenset({"numpy", "random", "re", "abc", "importlib", "linecache", "tqdm"})
 
 
@@ -105,18 +107,25 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee's package leaves Python, or isn't traced."""
+        package = top(name)
+        if not name or package in _ELSEWHERE or name in CAPTURED:
+            return name in _ARRAYS
+        return package in PACKAGES or torch.skipped_module(name)
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call that leaves Python or is never traced."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
         package = top(name)
-        if name in ("numpy.asarray", "numpy.array") and node.args:
+        if name in _ARRAYS and node.args:
             if any(_foreign(option) for option in options(ctx.fact(node.args[0]))):
                 text = f"`{shown(node)}` converts an object that Dynamo can't follow"
                 yield call_seen(node, callee, text, "GB0055", fact=ctx.fact(node.args[0]))
             return
-        if not name or package in _ELSEWHERE or name in CAPTURED or callee.project is not None:
+        if name in _ARRAYS or callee.project is not None:
             return
         made = node.func.value if isinstance(node.func, ast.Attribute) else None
         if isinstance(made, ast.Call) and top(ctx.callee(made).name) == package:

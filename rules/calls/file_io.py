@@ -186,7 +186,7 @@ def f(x):
             elif name.startswith("torch."):
                 id = ctx.torch.break_id(name) or ""
             else:
-                id = break_id(name, ctx)
+                id = break_id(name, ctx.torch)
         if id:
             what = "serialises" if top(name) in _SERIALISERS else "does I/O"
             yield call_seen(node, callee, f"`{shown(node)}` {what}, which a graph can't hold", id)

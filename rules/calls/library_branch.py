@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Const, Context, Example, Instance, Rule, Sighting
+from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
 # Python code of torch that tests tensor values, or registers things, when it is called.
@@ -20,6 +21,7 @@ _CALLS = {
     "torch.nn.utils.fuse_conv_bn_eval": "GB4198",
     "torch.nn.utils.skip_init": "GB0264",
 }
+_CLIPPING = "clip_grad_norm_"
 _MODULES = {
     "torch.nn.GaussianNLLLoss": "GB0033",
     "torch.nn.AdaptiveLogSoftmaxWithLoss": "GB0036",
@@ -95,11 +97,16 @@ def f(x, y, var):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee is one of those functions or modules."""
+        known = torch.canonical(name)
+        return name in _CALLS or known in _CALLS or name in _MODULES or known.endswith(_CLIPPING)
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call whose library code breaks."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        if not callee.name or callee.project is not None:
+        if callee.project is not None:
             return
         name = ctx.torch.canonical(callee.name)
         id = _CALLS.get(callee.name) or _CALLS.get(name, "")
@@ -109,7 +116,7 @@ def f(x, y, var):
             variance = ctx.argument(node, 2, "var")
             if variance is not None and isinstance(ctx.fact(variance), Const):
                 return
-        if name.endswith("clip_grad_norm_"):
+        if name.endswith(_CLIPPING):
             flag = ctx.argument(node, 3, "error_if_nonfinite")
             fact = ctx.fact(flag) if flag is not None else None
             id = "GB0170" if isinstance(fact, Const) and fact.value else ""

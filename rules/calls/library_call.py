@@ -22,6 +22,7 @@ from ..base import (
     Unknown,
     options,
 )
+from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .print_call import PRINTS
 from .processes import is_process
@@ -132,22 +133,22 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee was measured to break, and is no other rule's."""
+        if name in PRINTS or name in _CLASSES or name in _DEPENDS or top(name) in _ELSEWHERE:
+            return False
+        return not is_io(name) and not is_process(name) and bool(break_id(name, torch))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a measured call that no other rule speaks of."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
-        if not name or callee.project is not None or name in PRINTS or name == "builtins.open":
-            return
-        if name in _CLASSES or name in _DEPENDS or top(name) in _ELSEWHERE:
-            return
-        if is_io(name) or is_process(name):
-            return
-        id = break_id(name, ctx)
-        if isinstance(ctx.fact(node.func), ClassRef):
+        if callee.project is not None or isinstance(ctx.fact(node.func), ClassRef):
             return  # a class of the project that derives from this one
-        if not id or (name == "builtins.dir" and not _listed(node, ctx)):
+        if name == "builtins.dir" and not _listed(node, ctx):
             return
+        id = break_id(name, ctx.torch)
         yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
 
 

@@ -128,7 +128,7 @@ f = Net
         if name.startswith("logging.Logger"):
             id = "GB0291"
         elif name.startswith("logging."):
-            id = break_id(name, ctx)
+            id = break_id(name, ctx.torch)
         else:
             id = "GB0007" if name.startswith("loguru.logger.") else ""
         if id:

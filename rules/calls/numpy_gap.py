@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Array, Const, Context, Example, Extern, Rule, Sighting, Static, options
+from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .numpy_names import INDEXED, call_break, foreign_elements
 from .seen import call_seen, shown
@@ -82,6 +83,10 @@ def f(x):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an attribute is one that arrays break on; calls and items may all be."""
+        return not isinstance(node, ast.Attribute) or bool(_unknown(node, torch))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for numpy code outside of torch's twin."""
         if isinstance(node, ast.Attribute):
@@ -110,13 +115,17 @@ def f(x):
             yield call_seen(node, callee, text, id)
 
     def _attribute(self, node: ast.Attribute, ctx: Context) -> Iterator[Sighting]:
-        if not isinstance(node.ctx, ast.Load) or node.attr in _READS:
-            return
-        id = _USED.get(node.attr) or ctx.torch.ndarray(node.attr)
-        if id is None or id == "ok":
-            return
         facts = options(ctx.fact(node.value))
         arrays = [fact for fact in facts if isinstance(fact, Array)]
         if arrays and all(isinstance(fact, (Array, Const, Static)) for fact in facts):
             text = f"`{shown(node)}`: Dynamo doesn't know this attribute of an array"
-            yield Sighting(node, text, arrays[0], graph_breaks=(id,))
+            breaks = (_unknown(node, ctx.torch),)
+            yield Sighting(node, text, arrays[0], graph_breaks=breaks)
+
+
+def _unknown(node: ast.Attribute, torch: TorchFacts) -> str:
+    """Return the graph-break id of reading the attribute from an array, "" where it is traced."""
+    if not isinstance(node.ctx, ast.Load) or node.attr in _READS:
+        return ""
+    id = _USED.get(node.attr) or torch.ndarray(node.attr)
+    return "" if id is None or id == "ok" else id

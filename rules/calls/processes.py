@@ -89,6 +89,6 @@ def f(x):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         if is_process(callee.name):
-            id = break_id(callee.name, ctx)
+            id = break_id(callee.name, ctx.torch)
             if id:
                 yield call_seen(node, callee, f"`{shown(node)}` is a system call", id)

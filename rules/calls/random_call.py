@@ -125,7 +125,7 @@ def f(x):
         if name.startswith("random.Random."):
             id = "" if name.rpartition(".")[2] in _METHODS else "GB0156"
         elif top(name) in ("random", "secrets") and name not in _FUNCTIONS:
-            id = break_id(name, ctx)
+            id = break_id(name, ctx.torch)
         if id:
             text = f"`{shown(node)}` draws in Python: the graph ends here"
             yield call_seen(node, callee, text, id)

@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Instance, Rule, Sighting
+from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
+
+_FUNCTIONS = ("torch.lstm", "torch.gru")
 
 
 class Recurrent(Rule):
@@ -104,18 +107,22 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee is recurrent, or unnamed as objects of the project's classes."""
+        return name in ("", *_FUNCTIONS) or torch.is_rnn(_stem(name))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call of a recurrent module."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
-        if name in ("torch.lstm", "torch.gru"):
+        if name in _FUNCTIONS:
             text = f"`{shown(node)}` isn't traced by default"
             yield call_seen(node, callee, text, "GB0014")
             return
         if not isinstance(callee.receiver, Instance):
             return
-        stem = name.removesuffix(".forward").removesuffix(".flatten_parameters")
+        stem = _stem(name)
         if ctx.torch.is_rnn(stem):
             kind = stem.rpartition(".")[2]
         else:
@@ -126,12 +133,16 @@ def f(x):
         yield call_seen(node, callee, text, "GB0014")
 
 
+def _stem(name: str) -> str:
+    return name.removesuffix(".forward").removesuffix(".flatten_parameters")
+
+
 def _subclassed(this: Instance, ctx: Context) -> str:
     """Return "LSTM" for an object of a class of the project that derives from nn.LSTM."""
     if isinstance(this.cls, str) or not this.module:
         return ""
     for base in this.cls.node.bases:
-        last = ast.unparse(base).rpartition(".")[2]
+        last = getattr(base, "attr", getattr(base, "id", ""))
         if ctx.torch.is_rnn(f"torch.nn.{last}"):
             return last
     return ""

@@ -6,7 +6,7 @@ are what Dynamo gives as the reason under `fullgraph=True`.
 
 from __future__ import annotations
 
-from ..base import Context
+from ..torch_facts import TorchFacts
 
 _MEASURED = {
     "GB0007": (
@@ -94,12 +94,12 @@ _MEASURED = {
 _BREAKS = {name: id for id, names in _MEASURED.items() for name in names.split()}
 
 
-def break_id(name: str, ctx: Context) -> str:
+def break_id(name: str, torch: TorchFacts) -> str:
     """Return the graph-break id of calling a builtin or standard library name, "" if none is known.
 
     `name` is a callee's canonical name: "time.time", "builtins.print", "pathlib.Path.read_text".
     """
-    known = ctx.torch.python(name)
+    known = torch.python(name)
     if known is not None and known != "ok":
         return known
     return _BREAKS.get(name, "")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
+from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .packed_sequence import RNN_UTILS
 from .seen import call_seen, shown
@@ -74,7 +75,6 @@ class TorchCall(Rule):
     name = "torch-call-skipped"
     summary = "torch functions that are not traced"
     nodes = (ast.Call,)
-    callees = ("torch.",)
     graph_breaks = ("GB0007", "GB0208", "GB0045", "GB0046", "GB0277", "GB4315", "GB0026", "GB0087")
     examples = (
         Example(
@@ -131,20 +131,20 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee isn't traced, and no other rule's."""
+        elsewhere = name.startswith(_ELSEWHERE) and name not in _MORE
+        if not name.startswith("torch.") or elsewhere or is_io(name) or touches_state(name):
+            return False
+        data = {"data_dependent_output", "dynamic_output_shape"} & torch.tags(name)
+        owned = data or name.rpartition(".")[2] in RNN_UTILS
+        return not owned and (torch.break_id(name) is not None or name in _MORE)
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a torch call that isn't traced."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        name = callee.name
-        if not name.startswith("torch.") or callee.project is not None:
-            return
-        if name.startswith(_ELSEWHERE) and name not in _MORE:
-            return
-        if is_io(name) or touches_state(name) or isinstance(ctx.parent(node), ast.withitem):
+        if callee.project is not None or isinstance(ctx.parent(node), ast.withitem):
             return  # as context managers they are another rule's matter
-        data = {"data_dependent_output", "dynamic_output_shape"} & ctx.torch.tags(name)
-        if data or name.rpartition(".")[2] in RNN_UTILS:
-            return
-        id = ctx.torch.break_id(name) or _MORE.get(name)
-        if id is not None:
-            yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+        id = ctx.torch.break_id(callee.name) or _MORE[callee.name]
+        yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)

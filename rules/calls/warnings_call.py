@@ -85,7 +85,7 @@ def f(x):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         if callee.name.startswith("warnings."):
-            id = break_id(callee.name, ctx)
+            id = break_id(callee.name, ctx.torch)
             if id:
                 text = f"`{shown(node)}` is never traced: the graph ends here"
                 yield call_seen(node, callee, text, id)

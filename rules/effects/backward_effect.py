@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, ClassRef, Context, Example, Rule, Sighting, options
+from ..torch_facts import TorchFacts
 from .outside_writes import written_outside
 
 
@@ -75,11 +76,15 @@ def f(x):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the call is one of `apply`."""
+        assert isinstance(node, ast.Call)
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "apply"
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting at each write of the backward of the function that is applied."""
         assert isinstance(node, ast.Call)
-        if not isinstance(node.func, ast.Attribute) or node.func.attr != "apply":
-            return
+        assert isinstance(node.func, ast.Attribute)
         for option in options(ctx.fact(node.func.value)):
             cls = option.cls if isinstance(option, ClassRef) else None
             backward = cls.methods.get("backward") if cls is not None else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base import Certainty, Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 
 class CachedProperty(Rule):
@@ -68,11 +69,14 @@ class f(nn.Module):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the node reads an attribute."""
+        assert isinstance(node, ast.Attribute)
+        return isinstance(node.ctx, ast.Load)
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a read of such an attribute."""
         assert isinstance(node, ast.Attribute)
-        if not isinstance(node.ctx, ast.Load):
-            return
         for option in options(ctx.fact(node.value)):
             if not isinstance(option, Instance) or isinstance(option.cls, str):
                 continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Context, Example, Rule, Sighting
 from ..base.reading import shown, tensor_of
 from ..base.scopes import dotted, own
+from ..torch_facts import TorchFacts
 
 
 class DataAssign(Rule):
@@ -56,6 +57,11 @@ def f(x: torch.Tensor):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an attribute `data` is written."""
+        assert isinstance(node, ast.Assign)
+        return any(getattr(target, "attr", "") == "data" for target in node.targets)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each target that is `.data` of an intermediate."""

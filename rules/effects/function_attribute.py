@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Context, Example, Fact, Function, Instance, Rule, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import outlives
+from ..torch_facts import TorchFacts
 
 
 class FunctionAttribute(Rule):
@@ -91,6 +92,12 @@ def f(x):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an attribute is written, or a function is called."""
+        if isinstance(node, ast.Call):
+            return True
+        return any(isinstance(target, ast.Attribute) for target in _targets(node))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each such write."""
         if isinstance(node, ast.Call):
@@ -98,10 +105,14 @@ def f(x):
             if ctx.callee(node).name == "builtins.setattr" and owner is not None:
                 yield from _write(node, owner, ctx)
             return
-        assert isinstance(node, (ast.Assign, ast.AugAssign))
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        for target in _targets(node):
             if isinstance(target, ast.Attribute):
                 yield from _write(target, target.value, ctx)
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    assert isinstance(node, (ast.Assign, ast.AugAssign))
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def _write(place: ast.AST, owner: ast.expr, ctx: Context) -> Iterator[Sighting]:

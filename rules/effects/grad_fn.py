@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 
 class GradFn(Rule):
@@ -59,11 +60,14 @@ def f(x: torch.Tensor):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the node reads an attribute of that name."""
+        assert isinstance(node, ast.Attribute)
+        return node.attr == "grad_fn" and isinstance(node.ctx, ast.Load)
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a read on a tensor that isn't a leaf."""
         assert isinstance(node, ast.Attribute)
-        if node.attr != "grad_fn" or not isinstance(node.ctx, ast.Load):
-            return
         for option in options(ctx.fact(node.value)):
             if isinstance(option, Tensor) and not option.role:
                 what = f"`{shown(node)}` reads the autograd graph while it is captured"

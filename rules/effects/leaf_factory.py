@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Const, Context, Example, Rule, Sighting
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 
 class LeafFactory(Rule):
@@ -35,7 +36,6 @@ class LeafFactory(Rule):
     name = "leaf-factory"
     summary = "Tensor created with `requires_grad=True` inside the region"
     nodes = (ast.Call,)
-    callees = ("torch.",)
     graph_breaks = ("GB0225",)
     examples = (
         Example(
@@ -72,14 +72,17 @@ def f(x, train=False):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee makes a tensor."""
+        if not name.startswith("torch.") or name.startswith(_OTHERS):
+            return False
+        return "Parameter" not in name and torch.function(name) == "tensor"
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a creation function is asked for a leaf."""
         assert isinstance(node, ast.Call)
         flag = next((k.value for k in node.keywords if k.arg == "requires_grad"), None)
-        name = ctx.callee(node).name
-        if flag is None or not name.startswith("torch.") or name.startswith(_OTHERS):
-            return
-        if "Parameter" in name or ctx.torch.function(name) != "tensor":
+        if flag is None:
             return
         fact = ctx.fact(flag)
         if isinstance(fact, Const) and not fact.value:

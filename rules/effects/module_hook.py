@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 _HOOKS = frozenset(
     {
@@ -104,11 +105,15 @@ class f(nn.Module):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee registers a hook."""
+        return name.rpartition(".")[2] in _HOOKS
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a registration on a module."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        if callee.name.rpartition(".")[2] not in _HOOKS or callee.receiver is None:
+        if callee.receiver is None:
             return
         if any(isinstance(o, Instance) and o.module for o in options(callee.receiver)):
             what = f"`{shown(node)}` registers a hook while the module is captured"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Instance, Rule, Sighting, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 _IDS = {"load_state_dict": "GB0208", "half": "GB0264", "double": "GB0264", "bfloat16": "GB0264"}
 
@@ -91,12 +92,16 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee replaces parameters."""
+        return name.rpartition(".")[2] in _IDS
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for the call on a module object."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         method = callee.name.rpartition(".")[2]
-        if method not in _IDS or callee.project is not None or callee.receiver is None:
+        if callee.project is not None or callee.receiver is None:
             return
         for option in options(callee.receiver):
             if isinstance(option, Instance) and option.module:

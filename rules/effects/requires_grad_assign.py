@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 
 class RequiresGradAssign(Rule):
@@ -85,6 +86,11 @@ class f(nn.Module):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an attribute `requires_grad` is written."""
+        assert isinstance(node, ast.Assign)
+        return any(getattr(target, "attr", "") == "requires_grad" for target in node.targets)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each target that is a tensor's flag."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Const, Context, Example, Instance, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 
 
 class RequiresGradCall(Rule):
@@ -108,11 +109,15 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee sets the flag."""
+        return name.endswith(".requires_grad_")
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the call may change the flag of a tensor from outside."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        if not callee.name.endswith(".requires_grad_") or callee.receiver is None:
+        if callee.receiver is None:
             return
         value = _value(node, ctx)
         for option in options(callee.receiver):

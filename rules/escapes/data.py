@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import ClassVar
 
 from ..base import (
     Array,
@@ -12,12 +13,14 @@ from ..base import (
     Extern,
     Fact,
     FromTensor,
+    Rule,
     Sequence,
     Tensor,
     Unknown,
     options,
 )
 from ..base.reading import among
+from ..torch_facts import TorchFacts
 
 METHOD = "torch.Tensor."
 ARRAY_METHOD = "numpy.ndarray."
@@ -79,13 +82,12 @@ def read_in(fact: Fact) -> FromTensor | None:
     return read_number(fact)
 
 
-def operation(callee: Callee) -> str:
+def operation(name: str) -> str:
     """Return the bare name of a torch function, Tensor method or NumPy function, "" for others.
 
-    `torch.nn.functional.one_hot`, `torch.ops.aten.nonzero.default` and `x.nonzero` give `one_hot`
-    and `nonzero`.
+    `torch.nn.functional.one_hot`, `torch.ops.aten.nonzero.default` and `torch.Tensor.nonzero` give
+    `one_hot` and `nonzero`.
     """
-    name = callee.name
     if name.startswith("torch.ops.aten."):
         return name[len("torch.ops.aten.") :].partition(".")[0]
     if name.startswith(OPERATIONS):
@@ -131,7 +133,17 @@ def operator_call(node: ast.AST, ctx: Context, names: frozenset[str]) -> tuple[C
     """Return callee and subject when the call is one of the named operations on tensor data."""
     assert isinstance(node, ast.Call)
     callee = ctx.callee(node)
-    if operation(callee) not in names:
+    if operation(callee.name) not in names:
         return None
     fact = traced(node, callee, ctx)
     return None if fact is None else (callee, fact)
+
+
+class OperationRule(Rule):
+    """A rule about calls of a few operations, by the names that `operation` gives."""
+
+    operations: ClassVar[frozenset[str]]
+
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee is one of the operations."""
+        return operation(name) in self.operations

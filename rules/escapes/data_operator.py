@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import BOTH, DEFAULT_ONLY, Context, Example, Rule, Sighting
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import certainty, subject
 
 _TAGS = frozenset({"data_dependent_output", "dynamic_output_shape"})
@@ -65,7 +66,6 @@ class DataOperator(Rule):
     name = "data-dependent-operator"
     summary = "an operator that torch tags as data-dependent"
     nodes = (ast.Call,)
-    callees = ("torch.",)
     graph_breaks = ("GB0036", "GB0033")
     examples = (
         Example(
@@ -102,16 +102,19 @@ def f(x: torch.Tensor):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee is tagged, and no other rule's."""
+        last = name.rpartition(".")[2]
+        if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):
+            return False
+        return bool(_TAGS & torch.tags(name))
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call of a tagged operator."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
         last = name.rpartition(".")[2]
-        if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):
-            return
-        if not _TAGS & ctx.torch.tags(name):
-            return
         always = last in _ALWAYS or ctx.torch.dynamo(name) == "break"
         yield Sighting(
             node,

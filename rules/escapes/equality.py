@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Context, Example, Sighting
 from ..base.reading import shown
-from .data import certainty, operator_call
+from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"equal", "allclose", "is_nonzero"})
 
 
-class TensorEquality(Rule):
+class TensorEquality(OperationRule):
     """`torch.equal`, `torch.allclose` and `torch.is_nonzero` give a Python bool.
 
     ## What it does
@@ -37,7 +37,7 @@ class TensorEquality(Rule):
     name = "tensor-equality"
     summary = "`torch.equal`, `allclose` or `is_nonzero`"
     nodes = (ast.Call,)
-    callees = ("torch.",)
+    operations = _NAMES
     graph_breaks = ("GB0033",)
     examples = (
         Example(
@@ -76,7 +76,7 @@ def f(x: torch.Tensor, y: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call of torch's functions or the tensor methods."""
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is None or not found[0].name.startswith("torch."):
             return
         text = f"`{shown(node)}` gives a Python bool that only the data knows"

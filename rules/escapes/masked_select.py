@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Context, Example, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, operator_call
+from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"masked_select"})
 
 
-class MaskedSelect(Rule):
+class MaskedSelect(OperationRule):
     """`masked_select` gives as many elements as the mask has true ones.
 
     ## What it does
@@ -37,7 +37,7 @@ class MaskedSelect(Rule):
     name = "masked-select"
     summary = "`masked_select`"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (
@@ -59,7 +59,7 @@ def f(x: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call."""
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is not None:
             text = f"`{shown(node)}` gives as many elements as the mask has true ones"
             yield Sighting(node, text, found[1], certainty=certainty(found[0]))

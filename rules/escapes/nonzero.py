@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Context, Example, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, operator_call
+from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"nonzero", "argwhere", "flatnonzero"})
 
 
-class Nonzero(Rule):
+class Nonzero(OperationRule):
     """`nonzero` and `argwhere` give as many rows as the data says.
 
     ## What it does
@@ -39,7 +39,7 @@ class Nonzero(Rule):
     name = "nonzero"
     summary = "`nonzero` or `argwhere`"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (
@@ -76,7 +76,7 @@ def f(x: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call on a tensor or a traced array."""
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is not None:
             text = f"`{shown(node)}` gives as many rows as the data says"
             yield Sighting(node, text, found[1], certainty=certainty(found[0]))

@@ -118,7 +118,7 @@ def arguments(
     if not callee.name.startswith("torch."):
         return
     method = is_method(callee)
-    for parameter in table.get(operation(callee), ()):
+    for parameter in table.get(operation(callee.name), ()):
         position = parameter.method if method else parameter.function
         if parameter.rest and position is not None:
             for arg in call.args[position:]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Example, Mode, Rule, Sighting
+from ..base import Const, Context, Example, Mode, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, derived, is_method, operator_call, read_number
+from .data import OperationRule, certainty, derived, is_method, operator_call, read_number
 
 _NAMES = frozenset({"one_hot"})
 
 
-class OneHot(Rule):
+class OneHot(OperationRule):
     """`F.one_hot(x)` without `num_classes` takes the largest value.
 
     ## What it does
@@ -37,7 +37,7 @@ class OneHot(Rule):
     name = "one-hot-classes"
     summary = "`one_hot` without a known number of classes"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     graph_breaks = ("GB0246", "GB0033")
     examples = (
         Example(
@@ -79,7 +79,7 @@ def f(labels: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the number of classes is missing or depends on data."""
         assert isinstance(node, ast.Call)
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is None:
             return
         callee, labels = found

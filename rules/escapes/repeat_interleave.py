@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Context, Example, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, held, is_method, operator_call
+from .data import OperationRule, certainty, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
 
 
-class RepeatInterleave(Rule):
+class RepeatInterleave(OperationRule):
     """`repeat_interleave` with a tensor of counts gives as many rows as they add up to.
 
     ## What it does
@@ -38,7 +38,7 @@ class RepeatInterleave(Rule):
     name = "repeat-interleave-counts"
     summary = "`repeat_interleave` with a tensor of counts"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (
@@ -78,7 +78,7 @@ def f(counts: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the counts are a tensor and no total is given."""
         assert isinstance(node, ast.Call)
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is None or any(k.arg in ("output_size", None) for k in node.keywords):
             return
         counts = ctx.argument(node, 0 if is_method(found[0]) else 1, "repeats")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import METHOD, certainty, subject
 
 _FUNCTIONS = frozenset(
@@ -41,7 +42,6 @@ class SparseTensor(Rule):
     name = "sparse-tensor"
     summary = "making a sparse tensor"
     nodes = (ast.Call,)
-    callees = ("torch.sparse_", METHOD)
     graph_breaks = ("GB0277", "GB0007", "GB0374", "GB0015")
     examples = (
         Example(
@@ -77,12 +77,15 @@ def f(x: torch.Tensor, at: torch.Tensor):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee is a function or method that makes such a tensor."""
+        last = name[len(METHOD) :] if name.startswith(METHOD) else ""
+        return name in _FUNCTIONS or last in _METHODS or last.startswith("to_sparse")
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call that makes a sparse tensor."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        last = callee.name[len(METHOD) :] if callee.name.startswith(METHOD) else ""
-        if callee.name in _FUNCTIONS or last in _METHODS or last.startswith("to_sparse"):
-            text = f"`{shown(node)}` makes a tensor of a layout that isn't traced"
-            fact = subject(node, callee, ctx)
-            yield Sighting(node, text, fact, certainty=certainty(callee))
+        text = f"`{shown(node)}` makes a tensor of a layout that isn't traced"
+        fact = subject(node, callee, ctx)
+        yield Sighting(node, text, fact, certainty=certainty(callee))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Rule, Sequence, Sighting, options
+from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Sequence, Sighting, options
 from ..base.reading import shown
 from .data import (
-    OPERATIONS,
+    OperationRule,
     certainty,
     derived,
     derived_in,
@@ -26,7 +26,7 @@ _KEYWORDS = {
 }
 
 
-class SplitSizes(Rule):
+class SplitSizes(OperationRule):
     """Splitting a tensor where another tensor says.
 
     ## What it does
@@ -53,7 +53,7 @@ class SplitSizes(Rule):
     name = "tensor-split-sizes"
     summary = "`split`, `tensor_split` or `chunk` where a tensor says"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     graph_breaks = ("GB0033",)
     examples = (
         Example(
@@ -93,7 +93,7 @@ def f(x: torch.Tensor, n: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the places hold tensor data."""
         assert isinstance(node, ast.Call)
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is None:
             return
         callee, _ = found

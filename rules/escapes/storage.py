@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Sighting
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import METHOD, certainty, subject
 
 # Breaking methods that other rules speak of.
@@ -104,6 +105,13 @@ def f(x: torch.Tensor, y: torch.Tensor):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee may be a method of a storage, or one that breaks."""
+        if name.startswith(METHOD):
+            last = name[len(METHOD) :]
+            return last in _STORAGE or bool(_break_of(last, torch))
+        return not name or name.rpartition(".")[2] in _STORAGE
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when measured tables say that the method breaks."""
         assert isinstance(node, ast.Call)
@@ -125,10 +133,14 @@ def f(x: torch.Tensor, y: torch.Tensor):
             parent = ctx.parent(node)
             compared = isinstance(parent, ast.Compare) and parent.left is node
             return ("GB5976",) if compared or isinstance(parent, ast.BinOp) else ()
-        if last in _OWNED or (last.startswith("__") and last != "__array__"):
-            return ()
-        found = ctx.torch.break_id(METHOD + last)
-        return () if found is None else (found,)
+        return _break_of(last, ctx.torch)
+
+
+def _break_of(method: str, torch: TorchFacts) -> tuple[str, ...]:
+    if method in _OWNED or (method.startswith("__") and method != "__array__"):
+        return ()
+    found = torch.break_id(METHOD + method)
+    return () if found is None else (found,)
 
 
 def _of_storage(node: ast.Call, ctx: Context) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Certainty, Context, Example, Fact, Mode, Rule, Sighting, Tensor, options
+from ..base import Array, Certainty, Context, Example, Fact, Mode, Sighting, Tensor, options
 from ..base.reading import shown
-from .data import certainty, derived, derived_in, read_in
+from .data import OperationRule, certainty, derived, derived_in, read_in
 from .number_parameters import NUMBERS, arguments
 
 
-class TensorNumber(Rule):
+class TensorNumber(OperationRule):
     """A tensor where an operator takes a Python number.
 
     ## What it does
@@ -39,7 +39,7 @@ class TensorNumber(Rule):
     name = "tensor-as-number"
     summary = "a tensor where an operator takes a number"
     nodes = (ast.Call,)
-    callees = ("torch.",)
+    operations = frozenset(NUMBERS)
     graph_breaks = ("GB0033",)
     examples = (
         Example(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Rule, Sighting
+from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Sighting
 from ..base.reading import shown
-from .data import certainty, derived_in, read_in
+from .data import OperationRule, certainty, derived_in, read_in
 from .number_parameters import SIZES, arguments
 
 
-class TensorSize(Rule):
+class TensorSize(OperationRule):
     """A tensor where an operator takes a size.
 
     ## What it does
@@ -40,7 +40,7 @@ class TensorSize(Rule):
     name = "tensor-as-size"
     summary = "a tensor as a size"
     nodes = (ast.Call,)
-    callees = ("torch.",)
+    operations = frozenset(SIZES)
     breaks = BOTH
     graph_breaks = ("GB0033",)
     examples = (

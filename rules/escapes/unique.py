@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Context, Example, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, operator_call
+from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"unique", "unique_consecutive"})
 
 
-class Unique(Rule):
+class Unique(OperationRule):
     """`unique` gives as many elements as there are different ones.
 
     ## What it does
@@ -40,7 +40,7 @@ class Unique(Rule):
     name = "unique"
     summary = "`unique` or `unique_consecutive`"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (
@@ -66,7 +66,7 @@ def f(labels: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call on a tensor or a traced array."""
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is not None:
             text = f"`{shown(node)}` gives as many elements as there are different ones"
             yield Sighting(node, text, found[1], certainty=certainty(found[0]))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Context, Example, Sighting
 from ..base.reading import shown
-from .data import OPERATIONS, certainty, is_method, operator_call
+from .data import OperationRule, certainty, is_method, operator_call
 
 _NAMES = frozenset({"where"})
 
 
-class WhereIndices(Rule):
+class WhereIndices(OperationRule):
     """`torch.where(mask)` with one argument is `nonzero` under another name.
 
     ## What it does
@@ -38,7 +38,7 @@ class WhereIndices(Rule):
     name = "where-indices"
     summary = "`torch.where` with one argument"
     nodes = (ast.Call,)
-    callees = OPERATIONS
+    operations = _NAMES
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0036",)
     examples = (
@@ -63,7 +63,7 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when only the condition is given."""
         assert isinstance(node, ast.Call)
-        found = operator_call(node, ctx, _NAMES)
+        found = operator_call(node, ctx, self.operations)
         if found is None or is_method(found[0]) or len(node.args) + len(node.keywords) != 1:
             return
         if any(isinstance(arg, ast.Starred) for arg in node.args) or any(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
+from ..torch_facts import TorchFacts
 from .iteration import JOINING
 
 
@@ -80,6 +81,12 @@ def witness():
             truth="witness",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether one target is given what a call with arguments makes."""
+        assert isinstance(node, ast.Assign)
+        call = node.value
+        return len(node.targets) == 1 and isinstance(call, ast.Call) and bool(call.args)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a name in a loop becomes itself and more."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ..base import Context, Example, Rule, Severity, Sighting
 from ..base.reading import shown
-from .state import counts, kept, whole_number
+from ..torch_facts import TorchFacts
+from .state import counts, kept, moved_by, whole_number
 
 
 class AttributeCounter(Rule):
@@ -109,6 +110,10 @@ class f(nn.Module):
             note="The fill level of a cache.",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the statement moves something on from its old value."""
+        return moved_by(node) is not None
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a write that moves an int attribute on."""

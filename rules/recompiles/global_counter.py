@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ..base import Context, Example, Mapping, Rule, Sequence, Severity, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import outlives
-from .state import counts, declared_global, kept, whole_number
+from ..torch_facts import TorchFacts
+from .state import counts, declared_global, kept, moved_by, whole_number
 
 
 class GlobalCounter(Rule):
@@ -84,6 +85,10 @@ def f(x):
             truth="recompile",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the statement moves something on from its old value."""
+        return moved_by(node) is not None
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a write that moves such a number on."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Context, Example, Instance, Rule, Severity, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import dotted, own
+from ..torch_facts import TorchFacts
 from .state import kept
 
 _JOINS = frozenset(
@@ -77,6 +78,13 @@ class f(nn.Module):
             truth="recompile",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an attribute is given what a call makes."""
+        assert isinstance(node, ast.Assign)
+        return isinstance(node.value, ast.Call) and any(
+            isinstance(target, ast.Attribute) for target in node.targets
+        )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for an assignment that lengthens a buffer by itself."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Context, Example, Instance, Rule, Sequence, Severity, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import dotted, outlives
+from ..torch_facts import TorchFacts
 from .state import kept, shrinks, shrunk
 
 _GROW = frozenset({"append", "extend", "insert"})
@@ -97,11 +98,15 @@ def f(x):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the call is one of a method that lengthens a list."""
+        assert isinstance(node, ast.Call)
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _GROW
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a call that lengthens such a list."""
         assert isinstance(node, ast.Call)
-        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _GROW:
-            return
+        assert isinstance(node.func, ast.Attribute)
         holder = node.func.value
         path = dotted(holder)
         if not path or not any(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Const, Context, Example, Rule, Severity, Sighting, Tensor, options
 from ..base.reading import shown
 from ..base.scopes import dotted
+from ..torch_facts import TorchFacts
 from .state import kept
 
 
@@ -98,11 +99,16 @@ class f(nn.Module):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether something is found empty, and assigned then."""
+        assert isinstance(node, ast.If)
+        return any(isinstance(stmt, ast.Assign) for stmt in node.body) and any(
+            _asked(part) for part in ast.walk(node.test)
+        )
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the body assigns a tensor to the attribute that is tested."""
         assert isinstance(node, ast.If)
-        if not any(isinstance(stmt, ast.Assign) for stmt in node.body):
-            return
         for part in ast.walk(node.test):
             path = _asked(part)
             if not path:

@@ -25,30 +25,37 @@ def whole_number(fact: Fact, loose: bool = False) -> bool:
 def counts(node: ast.AST, ctx: Context) -> tuple[ast.expr, ast.expr] | None:
     """Return (target, step) when a statement moves a number on from its old value.
 
-    `n += step`, `n = n + step` and `n = n - step`, where the step is an int that isn't 0. Numbers
-    that are brought back by `%` take few values, and don't count.
+    The step is an int that isn't 0. Numbers that are brought back by `%` take few values, and
+    don't count.
     """
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
-        target, step = node.target, node.value
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target, value = node.targets[0], node.value
-        if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
-            return None
-        if _alike(value.left, target):
-            step = value.right
-        elif isinstance(value.op, ast.Add) and _alike(value.right, target):
-            step = value.left
-        else:
-            return None
-    else:
+    moved = moved_by(node)
+    if moved is None:
         return None
-    fact = ctx.fact(step)
+    fact = ctx.fact(moved[1])
     if not whole_number(fact) or (isinstance(fact, Const) and not fact.value):
         return None
-    return target, step
+    return moved
+
+
+def moved_by(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return (target, step) of `n += step`, `n = n + step` and `n = n - step`, else None."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return node.target, node.value
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    target, value = node.targets[0], node.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return None
+    if _alike(value.left, target):
+        return target, value.right
+    if isinstance(value.op, ast.Add) and _alike(value.right, target):
+        return target, value.left
+    return None
 
 
 def _alike(node: ast.expr, target: ast.expr) -> bool:
+    if isinstance(node, ast.Name) and isinstance(target, ast.Name):
+        return node.id == target.id
     return type(node) is type(target) and ast.unparse(node) == ast.unparse(target)
 
 

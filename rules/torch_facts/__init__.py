@@ -19,7 +19,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ _TENSOR = ("torch.Tensor.", "torch._tensor.Tensor.", "torch._C.TensorBase.")
 _ATEN = "torch.ops.aten."
 # ``torch-2.13.0+cpu.dist-info``, ``torch-2.13.0-py3.11.egg-info``
 _METADATA = re.compile(r"torch-(\d[^-]*?)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
+
+
+Row = tuple[str, str, frozenset[str]]  # kind, what Dynamo does, tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class TorchFacts:
 
     version: str
     _sections: Mapping[str, Any]
+    _rows: dict[tuple[str, str], Row | None] = field(default_factory=dict, repr=False)
+    _functions: dict[str, Row | None] = field(default_factory=dict, repr=False)
 
     def canonical(self, dotted: str) -> str:
         """``torch.functional.einsum`` -> ``torch.einsum``; unknown names come back unchanged."""
@@ -165,7 +170,12 @@ class TorchFacts:
     def graph_break_ids(self) -> tuple[str, ...]:
         return tuple(self._sections["graph_breaks"])
 
-    def _function_row(self, dotted: str) -> tuple[str, str, frozenset[str]] | None:
+    def _function_row(self, dotted: str) -> Row | None:
+        if dotted not in self._functions:
+            self._functions[dotted] = self._find_function(dotted)
+        return self._functions[dotted]
+
+    def _find_function(self, dotted: str) -> Row | None:
         for prefix in _TENSOR:
             if dotted.startswith(prefix):
                 return self._row("methods", dotted[len(prefix) :])
@@ -174,7 +184,13 @@ class TorchFacts:
             return self._row("functions", f"torch.{name}") or self._row("methods", name)
         return self._row("functions", dotted) or self._row("functions", self.canonical(dotted))
 
-    def _row(self, section: str, name: str) -> tuple[str, str, frozenset[str]] | None:
+    def _row(self, section: str, name: str) -> Row | None:
+        key = (section, name)
+        if key not in self._rows:
+            self._rows[key] = self._read_row(section, name)
+        return self._rows[key]
+
+    def _read_row(self, section: str, name: str) -> Row | None:
         text = self._sections[section].get(name)
         if text is None:
             return None

@@ -1,0 +1,78 @@
+"""Which rules look at which node.
+
+A rule is asked three times, each time about less: its `nodes` and `concerns` are looked at once for
+each node of a function, `answers` once for each name that is called, and only what is left is
+checked for every caller. Of some sixty rules about calls, most calls are left with none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..rules.base.rule import Rule
+from ..rules.torch_facts import TorchFacts
+
+Chosen = list[tuple[ast.AST, tuple[Rule, ...]]]
+
+
+@dataclass(eq=False, slots=True)
+class _Column:
+    """The rules for one type of node; `kept` are those left by what the `picky` ones said."""
+
+    rules: list[Rule] = field(default_factory=list)
+    picky: list[Rule] = field(default_factory=list)
+    kept: dict[tuple[bool, ...], tuple[Rule, ...]] = field(default_factory=dict)
+
+
+class Dispatch:
+    """The rules of a run by node type and callee name."""
+
+    def __init__(self, rules: Iterable[Rule], torch: TorchFacts) -> None:
+        self._torch = torch
+        self._columns: dict[type[ast.AST], _Column] = {}
+        self._calls: dict[tuple[str, int], tuple[Rule, ...]] = {}
+        for rule in rules:
+            for kind in rule.nodes:
+                column = self._columns.setdefault(kind, _Column())
+                column.rules.append(rule)
+                if type(rule).concerns is not Rule.concerns:
+                    column.picky.append(rule)
+
+    def select(self, nodes: Iterable[ast.AST]) -> Chosen:
+        """Return the nodes that rules look at, in the order of the source, with those rules."""
+        chosen: Chosen = []
+        for node in nodes:
+            column = self._columns.get(type(node))
+            if column is not None:
+                rules = self._kept(column, node)
+                if rules:
+                    chosen.append((node, rules))
+        chosen.sort(key=_place)
+        return chosen
+
+    def _kept(self, column: _Column, node: ast.AST) -> tuple[Rule, ...]:
+        said = tuple([rule.concerns(node, self._torch) for rule in column.picky])
+        kept = column.kept.get(said)
+        if kept is None:
+            out = {rule for rule, concerned in zip(column.picky, said) if not concerned}
+            kept = column.kept[said] = tuple(rule for rule in column.rules if rule not in out)
+        return kept
+
+    def for_call(self, name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """Return those of a call's selected rules that have something to say about the name."""
+        key = (name, id(rules))  # the tuples of `select` live as long as this object
+        known = self._calls.get(key)
+        if known is None:
+            known = tuple(rule for rule in rules if rule.answers(name, self._torch))
+            self._calls[key] = known
+        return known
+
+
+def _place(chosen: tuple[ast.AST, tuple[Rule, ...]]) -> tuple[int, int]:
+    node = chosen[0]
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+__all__ = ["Chosen", "Dispatch"]

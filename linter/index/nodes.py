@@ -1,0 +1,90 @@
+"""Walking syntax trees.
+
+Written out rather than with ast.walk: the linter spends much of its time here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
+# Fields that never hold nodes worth a visit: contexts, operators, plain strings and numbers.
+_PLAIN = frozenset(
+    "ctx op id attr arg asname module level type_comment kind conversion is_async simple".split()
+)
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    found = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
+    return found
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
+    body = getattr(function, "body", [])
+    return _below(list(body) if isinstance(body, list) else [body], SCOPES)
+
+
+def all_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield every node of a tree, in no order."""
+    return _below([tree], frozenset())
+
+
+def _below(stack: list[ast.AST], closed: frozenset[type[ast.AST]]) -> Iterator[ast.AST]:
+    known = _FIELDS
+    while stack:
+        node = stack.pop()
+        yield node
+        kind = type(node)
+        if kind in closed:
+            continue
+        fields = known.get(kind)
+        for name in _fields(kind) if fields is None else fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                stack.extend([item for item in value if isinstance(item, ast.AST)])
+            elif isinstance(value, ast.AST):
+                stack.append(value)
+
+
+def parents_of(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """Map nodes of a function to their parents; nested functions and classes are not entered."""
+    found: dict[ast.AST, ast.AST] = {}
+    known = _FIELDS
+    for node in nodes:
+        kind = type(node)
+        if kind in SCOPES:
+            continue
+        fields = known.get(kind)
+        for name in _fields(kind) if fields is None else fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        found[item] = node
+            elif isinstance(value, ast.AST):
+                found[value] = node
+    return found
+
+
+def identifiers_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the words that code uses: names, attributes, imports, definitions, quoted words."""
+    for node in all_nodes(tree):
+        kind = type(node)
+        if kind is ast.Name:
+            yield node.id  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            yield node.attr  # type: ignore[attr-defined]
+        elif kind is ast.Constant:
+            value = node.value  # type: ignore[attr-defined]
+            if isinstance(value, str) and value.isidentifier():
+                yield value
+        elif isinstance(node, (ast.alias, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.arg, ast.keyword)):
+            yield node.arg or ""
+
+
+__all__ = ["all_nodes", "identifiers_in", "own_nodes", "parents_of"]
