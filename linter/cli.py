@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -253,9 +254,11 @@ def fail(message: str, path: str = "", line: int | None = None) -> int:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Never shows a traceback unless COMPILE_LINT_DEBUG is set."""
     code = run(arguments)
-    if code == 130:
-        os._exit(code)  # the analysis still runs in its thread; taking it down takes seconds
-    sys.exit(code)
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+    # Python would take syntax trees and facts down one by one, and an interrupted analysis still
+    # runs in its thread: that takes up to seconds, and the system frees memory at once.
+    os._exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

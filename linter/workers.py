@@ -6,6 +6,7 @@ cache as they are.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -24,6 +25,7 @@ from .suppress import find_suppressions
 # Analysis recurses over syntax trees: 1,000 nested expressions need a few thousand Python frames.
 _STACK_BYTES = 256 * 1024 * 1024
 _RECURSION_LIMIT = 20_000
+_KEPT_ENGINES = 4
 _FEW_FILES, _FEW_BYTES = 8, 200_000
 
 T = TypeVar("T")
@@ -130,11 +132,17 @@ def _batches(jobs: Sequence[Job], count: int) -> Iterator[Sequence[Job]]:
 def analyse_all(
     jobs: Sequence[Job], factory: EngineFactory, engines: dict[AnalysisOptions, Engine]
 ) -> list[Analysed]:
-    """Analyse files in turn; `engines` keeps an engine for each set of options."""
+    """Analyse files in turn; `engines` keeps engines from call to call, one for each options.
+
+    Few of them: an engine holds the syntax trees of all modules that it has met.
+    """
     results = []
     for job in jobs:
         engine = engines.get(job.options)
         if engine is None:
+            if len(engines) == _KEPT_ENGINES:
+                engines.clear()
+                gc.collect()  # trees and what is known of them hold each other
             engine = engines[job.options] = factory(job.options)
         results.append(analyse_one(job, engine))
     return results

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import ast
-import importlib.metadata
 import os
 import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..model import AnalysisOptions, SourceFile
 from ..source import UnreadableSource, parse_source, read_source
 from .modules import ClassInfo, FunctionInfo, ModuleInfo, index_module
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Where the first `used` look-ups of a module led: files (also those not found), modules."""
+
+    used: int
+    files: set[str]
+    modules: set[ModuleInfo]
 
 
 class Project:
@@ -31,6 +40,7 @@ class Project:
         self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
         self._follow_roots: dict[str, str] | None = None
         self._used: dict[ModuleInfo, set[tuple[str, str]]] = {}
+        self._links: dict[ModuleInfo, _Links] = {}
         self.size = 0  # characters of source that are held
 
     def open(self, source: SourceFile) -> ModuleInfo:
@@ -85,14 +95,22 @@ class Project:
         queue = [module]
         seen = {module}
         while queue:
-            for key in self._used.get(queue.pop(), ()):
-                found.update(self._looked.get(key, ()))
-                inner = self._found.get(key)
-                if inner is not None and inner not in seen:
-                    seen.add(inner)
-                    found.add(inner.path)
-                    queue.append(inner)
+            links = self._links_of(queue.pop())
+            found |= links.files
+            queue.extend(links.modules - seen)
+            seen |= links.modules
         return sorted(found - {module.path})
+
+    def _links_of(self, module: ModuleInfo) -> _Links:
+        """Return where a module's own look-ups led; a look-up's answer never changes."""
+        used = self._used.get(module, ())
+        known = self._links.get(module)
+        if known is None or known.used != len(used):
+            modules = {inner for key in used if (inner := self._found[key]) is not None}
+            files = {inner.path for inner in modules}
+            files.update(*(self._looked[key] for key in used))
+            known = self._links[module] = _Links(len(used), files, modules)
+        return known
 
     def _search(self, name: str, root: str, key: tuple[str, str]) -> ModuleInfo | None:
         looked: list[str] = []
@@ -157,6 +175,8 @@ def _site_folder(top: str) -> str:
     for folder in sys.path:
         if folder and os.path.isdir(os.path.join(folder, top)):
             return folder
+    import importlib.metadata  # slow to import, and seldom asked
+
     try:
         files = importlib.metadata.files(top)
     except importlib.metadata.PackageNotFoundError:
