@@ -1,0 +1,349 @@
+"""The comparison: eager original against the rewrite, eager and compiled, call by call."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ...compiler.settings import Settings
+from .calls import Outcome, compare
+from .capture import Break, Capture, is_refusal, line_of, reason_of
+from .drives import Case
+from .model import Status, Verdict
+from .mutate import is_finite
+from .trials import How, Trials
+from .values import tensors
+
+_COMPILED = 8.0  # times the tolerance: fused arithmetic rounds differently
+_SMALL = 4096
+_WITHOUT = 3  # inputs compiled once more without gradients
+_ASSERTS = ("_assert_async", "torch._check", "_assert_tensor_metadata", "torch._assert")
+
+
+class Different(Exception):
+    """The proof ends here: status and reason."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Judge:
+    """Judges cases of one drive.
+
+    Args:
+        trials: Runs the versions.
+        cases: What to compare, in turn; the first is called once more at the end.
+        say: Is told what goes on.
+    """
+
+    def __init__(self, trials: Trials, cases: Sequence[Case], say: Callable[[str], None]) -> None:
+        self.trials, self.say = trials, say
+        self.count = len(cases)
+        self.cases = [*cases, cases[0]]
+        self.before, self.after = trials.trial.before, trials.trial.after
+        added = _added(self.before, self.after)
+        self.changed = {line for first, last in added for line in range(first, last + 1)}
+        rows = self.after.splitlines()
+        text = "\n".join(rows[line - 1] for line in sorted(self.changed) if line <= len(rows))
+        self.softer = any(word in text for word in _ASSERTS)
+        self.notes: list[str] = []
+        drive = cases[0].drive
+        self.found = Verdict(Status.PROVED, site=drive.name, source=drive.source)
+
+    def verdict(self) -> Verdict:
+        """Compare until something differs."""
+        try:
+            self.eager()
+            self.breaks()
+            self.compiled()
+            self.kernels()
+        except Different as end:
+            self.found = replace(self.found, status=end.status, reason=end.reason)
+        return replace(self.found, inputs=self.count, notes=tuple(self.notes))
+
+    def eager(self) -> None:
+        """Compare eager with eager: values, effects, random numbers; then gradients."""
+        self.say("running the original")
+        plain = [How()] * len(self.cases)
+        self.want = self.trials.run(self.before, self.cases, plain)
+        if all(outcome.error is not None for outcome in self.want):
+            error = self.want[0].error
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+            raise Different(Status.UNPROVED, f"the original raises on every input: {said}")
+        again = self.trials.run(self.before, self.cases, plain)
+        for place, (a, b) in enumerate(zip(self.want, again)):
+            if found := compare(a, b):
+                reason = f"the original isn't the same twice, at {self.at(place)}: {found}"
+                raise Different(Status.UNPROVED, reason)
+        self.say("running the rewrite")
+        got = self.trials.run(self.after, self.cases, plain)
+        self.equal(self.want, got, "")
+        self.aliasing(self.want, got)
+        self.eval_want: list[Outcome] = []
+        if isinstance(self.owner(), torch.nn.Module):
+            self.eval_want = self.trials.run(self.before, self.cases, plain, training=False)
+            got = self.trials.run(self.after, self.cases, plain, training=False)
+            self.equal(self.eval_want, got, "in eval mode ")
+        self.gradients()
+        self.found = replace(self.found, seconds=(self.want[-1].seconds, 0.0, 0.0))
+
+    def gradients(self) -> None:
+        self.hows = self.how_to_differentiate()
+        if not any(how.gradients for how in self.hows):
+            self.want_grads = self.want
+            return
+        self.want_grads = self.trials.run(self.before, self.cases, self.hows)
+        got = self.trials.run(self.after, self.cases, self.hows)
+        self.equal(self.want_grads, got, "")
+        some = any(g is not None for o in self.want_grads for g in o.gradients.values())
+        self.found = replace(self.found, gradients=some)
+
+    def how_to_differentiate(self) -> list[How]:
+        """For each case, how the original can be run with gradients asked for."""
+        self.say("running the original with gradients")
+        plans = (How(True), How(True, nonleaf=True))
+        results = [self.trials.run(self.before, self.cases, [p] * len(self.cases)) for p in plans]
+        hows = []
+        for place, (case, plain) in enumerate(zip(self.cases, self.want)):
+            fit = How()
+            made_up = case.drive.found or bool(case.changes)
+            args = case.make(self.trials.watched)
+            if plain.error is None and not (made_up and not is_finite(args)):
+                for plan, result in zip(plans, results):
+                    if result[place].error is None and not result[place].unfit:
+                        fit = plan
+                        break
+            hows.append(fit)
+        return hows
+
+    def breaks(self) -> None:
+        """Let Dynamo capture both by default: graph breaks, graphs, and what a call takes."""
+        self.say("capturing the original")
+        plain = [How()] * len(self.cases)
+        captures = []
+        seconds = [self.found.seconds[0]]
+        for text, word in ((self.before, "original"), (self.after, "rewrite")):
+            self.say(f"capturing the {word}")
+            capture = Capture(backend="count", fullgraph=False)
+            with capture:
+                got = self.trials.run(text, self.cases, plain, wrap=capture.compiled)
+            if text is self.after:
+                self.equal(self.want, got, "compiled by default, ", compiled=True)
+            captures.append(capture)
+            seconds.append(got[-1].seconds)
+        old, self.capture = captures
+        self.left = [b for b in self.capture.breaks if self.is_changed(b)]
+        self.fewer = len(self.capture.breaks) < len(old.breaks)
+        self.found = replace(
+            self.found,
+            breaks=(len(old.breaks), len(self.capture.breaks)),
+            graphs=(old.graphs, self.capture.graphs),
+            seconds=tuple(seconds),  # type: ignore[arg-type]
+        )
+        signatures = len({self.signature(case) for case in self.cases})
+        if self.capture.recompiles > max(old.recompiles, signatures - 1):
+            reason = f"recompiles {self.capture.recompiles} times over these inputs"
+            raise Different(Status.REFUTED, f"{reason}, the original {old.recompiles}")
+
+    def is_changed(self, one: Break) -> bool:
+        return one.file == self.trials.trial.path and one.line in self.changed
+
+    def signature(self, case: Case) -> str:
+        parts = []
+        for leaf in _flat(case.make(self.trials.watched)):
+            if isinstance(leaf, torch.Tensor):
+                parts.append(f"{tuple(leaf.shape)}{leaf.stride()}{leaf.dtype}{leaf.requires_grad}")
+            else:
+                parts.append(repr(leaf))
+        return ",".join(parts)
+
+    def compiled(self) -> None:
+        """Compile with fullgraph by our compiler, with gradients and without."""
+        self.say("compiling the rewrite")
+        try:
+            self.fullgraph(self.hows, self.want_grads, len(self.cases))
+        except _Refused as refused:
+            self.without_fullgraph(refused)
+            return
+        if any(how.gradients for how in self.hows):
+            self.fullgraph([How()] * _WITHOUT, self.want, _WITHOUT)
+        if self.eval_want and self.modes_differ():
+            self.fullgraph([How()] * _WITHOUT, self.eval_want, _WITHOUT, training=False)
+        if self.left:
+            one = self.left[0]
+            if not self.fewer:
+                reason = f"the graph still breaks by default at line {one.line}: {one.reason}"
+                raise Different(Status.UNPROVED, reason)
+            self.notes.append(f"by default the graph breaks at line {one.line}: {one.reason}")
+
+    def modes_differ(self) -> bool:
+        pairs = zip(self.want, self.eval_want)
+        return any(compare(a, b, compiled=True) is not None for a, b in pairs)
+
+    def fullgraph(
+        self,
+        hows: Sequence[How],
+        want: Sequence[Outcome],
+        count: int,
+        training: bool | None = None,
+        settings: Settings | None = None,
+    ) -> Capture:
+        """Run compiled in one graph. Raises Different, _Refused."""
+        settings = settings or Settings(collect=False)
+        capture = Capture(settings)
+        slack = _COMPILED * (4 if settings.interpret else 1)
+
+        def each(place: int, got: Outcome) -> bool:
+            self.captured(place, got, want[place])
+            where = "compiled, " if training is None else "compiled in eval mode, "
+            self.equal([want[place]], [got], where, compiled=True, slack=slack, start=place)
+            return True
+
+        self.trials.run(
+            self.after,
+            self.cases[:count],
+            hows,
+            training=training,
+            wrap=capture.compiled,
+            each=each,
+        )
+        return capture
+
+    def captured(self, place: int, got: Outcome, want: Outcome) -> None:
+        """Tell what Dynamo or our compiler refuses from what the program raises."""
+        error = got.error
+        if error is None or want.error is not None:
+            return
+        if is_refusal(error):
+            raise _Refused(reason_of(error), line_of(error, self.trials.trial.path), place)
+        ours = "compile_lint" in type(error).__module__
+        if ours or type(error).__name__ in ("BackendCompilerFailed", "InternalTorchDynamoError"):
+            said = reason_of(error)
+            reason = f"compile-lint's compiler fails at {self.at(place)}: {said}"
+            raise Different(self.blame(), reason)
+
+    def blame(self) -> Status:
+        """Refuted if torch's own AOTAutograd fails as well: then it isn't our compiler's fault."""
+        capture = Capture(backend="aot_eager")
+        got = self.trials.run(self.after, self.cases, self.hows, wrap=capture.compiled)
+        failed = any(g.error is not None and w.error is None for g, w in zip(got, self.want))
+        return Status.REFUTED if failed else Status.UNPROVED
+
+    def without_fullgraph(self, refused: _Refused) -> None:
+        """Accept a rewrite whose surroundings still break, if it removed breaks of its own."""
+        place = f" (line {refused.line})" if refused.line else ""
+        reason = f"torch.compile(fullgraph=True) fails{place}: {refused.reason}"
+        if refused.line in self.changed or self.left or not self.fewer:
+            raise Different(Status.REFUTED, reason)
+        self.notes.append(f"other graph breaks remain{place}: {refused.reason}")
+        self.say("compiling the rewrite by default")
+        capture = Capture(Settings(collect=False), fullgraph=False)
+        got = self.trials.run(self.after, self.cases, self.hows, wrap=capture.compiled)
+        self.equal(self.want_grads, got, "compiled by default, ", compiled=True, slack=_COMPILED)
+
+    def kernels(self) -> None:
+        """Run the kernels of one small input interpreted, and build them for a GPU."""
+        case = next((i for i in range(self.count) if self.is_small(i)), None)
+        if case is None:
+            self.notes.append("kernels not checked: no input is small and floating")
+            return
+        if importlib.util.find_spec("triton") is None:
+            self.notes.append("kernels not checked: no triton here")
+            return
+        if any("other graph breaks remain" in note for note in self.notes):
+            return
+        self.say("interpreting the kernels")
+        cases, self.cases = self.cases, [self.cases[case]]
+        want, hows = [self.want_grads[case]], [self.hows[case]]
+        try:
+            settings = Settings(interpret=True, collect=False)
+            interpreted = self.fullgraph(hows, want, 1, settings=settings)
+            number = sum(len(graph.kernels) for graph in interpreted.our_graphs())
+            self.say("building the kernels")
+            settings = Settings(target="cuda:90", collect=False)
+            target = self.fullgraph(hows, want, 1, settings=settings)
+            built = sum(len(graph.built) for graph in target.our_graphs())
+        except Different as end:  # eager agrees: these kernels, not the rewrite, are at fault
+            raise Different(Status.UNPROVED, f"as kernels, {end.reason}") from None
+        except _Refused as refused:
+            raise Different(Status.UNPROVED, f"as kernels, {refused.reason}") from None
+        finally:
+            self.cases = cases
+        self.found = replace(self.found, kernels=(number, number, built))
+
+    def is_small(self, place: int) -> bool:
+        if self.want_grads[place].error is not None:
+            return False
+        owner = self.owner()
+        state = list(owner.parameters()) if isinstance(owner, torch.nn.Module) else []
+        found = [*tensors(self.cases[place].make(self.trials.watched)), *state]
+        size = sum(t.numel() for t in found)
+        return size <= _SMALL * 4 and any(t.is_floating_point() for t in found)
+
+    def owner(self) -> Any:
+        return self.cases[0].drive.target(self.trials.watched).owner
+
+    def equal(
+        self,
+        want: Sequence[Outcome],
+        got: Sequence[Outcome],
+        where: str,
+        *,
+        compiled: bool = False,
+        slack: float = 1.0,
+        start: int = 0,
+    ) -> None:
+        for place, (a, b) in enumerate(zip(want, got), start):
+            found = compare(a, b, slack=slack, compiled=compiled, softer=self.softer)
+            if found:
+                raise Different(Status.REFUTED, f"{where}at {self.at(place)} {found}")
+
+    def aliasing(self, want: Sequence[Outcome], got: Sequence[Outcome]) -> None:
+        """A later write shows what shares memory with what.
+
+        Sharing that the original has on some inputs only is nothing that a caller may count on.
+        """
+        fine = [(a, b) for a, b in zip(want, got) if a.error is None and b.error is None]
+        for place, (a, b) in enumerate(zip(want, got)):
+            for output, other in sorted(b.aliases - a.aliases):
+                reason = f"{output} now shares memory with {other}: a later write would show"
+                raise Different(Status.REFUTED, f"at {self.at(place)} {reason}")
+            if b.error is not None and a.error is None:
+                return
+        if len(fine) > 1:
+            always = frozenset.intersection(*(a.aliases for a, _ in fine))
+            never = frozenset.union(*(b.aliases for _, b in fine))
+            for output, other in sorted(always - never):
+                reason = f"{output} no longer shares memory with {other}: a later write would show"
+                raise Different(Status.REFUTED, reason)
+
+    def at(self, place: int) -> str:
+        if place >= self.count:
+            return "a second call with input 1"
+        case = self.cases[place]
+        changes = [f"{where or 'it'}: {what}" for where, what, _ in case.changes]
+        return f"input {place + 1}" + (f" ({', '.join(changes)})" if changes else "")
+
+
+class _Refused(Exception):
+    def __init__(self, reason: str, line: int, place: int) -> None:
+        super().__init__(reason)
+        self.reason, self.line, self.place = reason, line, place
+
+
+def _flat(value: Any) -> list[Any]:
+    from .values import leaves
+
+    return [leaf for _, leaf in leaves(value)]
+
+
+def _added(before: str, after: str) -> list[tuple[int, int]]:
+    """(first, last) lines of `after` that are not in `before`."""
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), False)
+    return [(j + 1, k) for tag, _, _, j, k in matcher.get_opcodes() if tag != "equal"]
