@@ -299,7 +299,7 @@ def _starts_fixed(test: ast.expr, before: list[ast.stmt]) -> bool:
 
 
 def _is_fixed(value: ast.expr) -> bool:
-    """A constant, or a call that makes a tensor of a constant (its shape may depend on anything)."""
+    """A constant, or a call that makes a tensor of one (whatever its shape)."""
     if isinstance(value, ast.Call) and _called(value) in _MAKERS:
         like = _called(value).endswith("_like") or _called(value).startswith(
             ("ones", "zeros", "new")

@@ -21,7 +21,6 @@ _DTYPES = {str(d)[6:]: d for d in (torch.float16, torch.bfloat16, torch.float32,
 _DTYPES |= {str(d)[6:]: d for d in (torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)}
 _DTYPES |= {"uint8": torch.uint8, "float": torch.float32, "long": torch.int64, "int": torch.int32}
 _WIDTH = 4  # what required sizes of constructors are set to: equal ones fit each other
-_UNFIT = (TypeError, RuntimeError, IndexError, ValueError, AttributeError, NotImplementedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def plans(
             args, kwargs = plan.make(module)
             with torch.no_grad():
                 fn(*args, **kwargs)
-        except _UNFIT as error:
+        except (Exception, SystemExit) as error:
             if not _deliberate(error, fn):
                 continue
         shown.add(kinds)

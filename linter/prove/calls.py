@@ -8,13 +8,14 @@ import random
 import sys
 import time
 import types
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from .values import Keeper, Kept, differs, leaves, replace, tensor_differs, tensors
+from .values import Keeper, Kept, differs, leaves, replace, tensor_differs
 
 SEED = 20231
 _PIECES = 1000  # of a generator's values
@@ -144,25 +145,26 @@ def _step(leaf: Any) -> Any:
 def _differentiate(
     outcome: Outcome, output: Any, arguments: Any, wanted: dict[str, torch.Tensor]
 ) -> None:
-    ends: list[torch.Tensor] = []
-    for value in [*tensors(output), *tensors(arguments)]:
-        if value.requires_grad and value.grad_fn is not None:
-            if not any(value is end for end in ends):
-                ends.append(value)
-    of_output = {id(value) for value in tensors(output)}
+    # Cotangents go by place, not by tensor: an output may be an argument in one version only.
+    ends = [(f"output {p}", t) for p, t in leaves(output, every=True) if _differentiable(t)]
     names = list(wanted)
-    if not names or not any(id(end) in of_output for end in ends):
+    if not names or not ends:
         outcome.gradients = dict.fromkeys(names)
         return
-    ends = [end for end in ends if id(end) in of_output]
+    for path, value in leaves(arguments, every=True):  # written to: later code differentiates it
+        if _differentiable(value) and value.grad_fn is not None:
+            ends.append((f"argument {path}", value))
     cotangents = []
-    for place, end in enumerate(ends):
-        generator = torch.Generator().manual_seed(SEED + place)
+    for place, end in ends:
+        generator = torch.Generator().manual_seed(zlib.crc32(place.encode()))
         seed = torch.randn(end.shape, generator=generator, dtype=torch.float64)
         cotangents.append(seed.to(dtype=end.dtype, device=end.device))
     try:
         found = torch.autograd.grad(
-            ends, [wanted[name] for name in names], cotangents, allow_unused=True
+            [end for _, end in ends],
+            [wanted[name] for name in names],
+            cotangents,
+            allow_unused=True,
         )
     except (RuntimeError, NotImplementedError) as error:
         outcome.unfit = " ".join(str(error).split())[:160]
@@ -172,6 +174,10 @@ def _differentiate(
     }
 
 
+def _differentiable(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
+
+
 def aliases(output: Any, args: Any, kwargs: Any) -> frozenset[tuple[str, str]]:
     """Pairs of an output with an argument, or another output, that share memory."""
     given = [(f"argument {p}", t) for p, t in leaves((args, kwargs)) if _has_memory(t)]
@@ -179,7 +185,7 @@ def aliases(output: Any, args: Any, kwargs: Any) -> frozenset[tuple[str, str]]:
     found = set()
     for place, (name, tensor) in enumerate(made):
         for other, its in [*given, *made[:place]]:
-            if _memory(tensor) == _memory(its) and tensor is not its or tensor is its:
+            if (_memory(tensor) == _memory(its) and tensor is not its) or tensor is its:
                 found.add((name, other))
     return frozenset(found)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from .build import Plan, construct, plans
+from .build import construct, plans
 from .calls import SEED, seed_all
 from .loading import lookup
 from .model import Trial
 from .mutate import Change, apply_changes
-from .recorded import RecordedInputs, calls_of
+from .recorded import RecordedInputs, calls_of, owner_of
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -45,12 +45,12 @@ class Drive:
     name: str
     calls: Callable[[types.ModuleType], list[Call]]
     found: bool = False
-    plan: Plan | None = None
+    owner: Callable[[types.ModuleType], Any] | None = None  # makes the object of a method
 
     def target(self, module: types.ModuleType) -> Target:
         """Make the target anew. Raises NoInputs when it can't be made."""
         seed_all(SEED)
-        return make_target(module, self.name)
+        return make_target(module, self.name, self.owner)
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,13 @@ class Case:
         return apply_changes(args, kwargs, self.changes)
 
 
-def make_target(module: types.ModuleType, name: str) -> Target:
+def make_target(
+    module: types.ModuleType, name: str, make: Callable[[types.ModuleType], Any] | None = None
+) -> Target:
     """Return what `name` is, ready to be called: classes are instantiated.
+
+    Args:
+        make: Makes the instance, if that is known; None from it leaves that to us.
 
     Raises:
         NoInputs: There is no such thing, or no instance can be made.
@@ -78,6 +83,7 @@ def make_target(module: types.ModuleType, name: str) -> Target:
         found = lookup(module, name)
     except AttributeError:
         raise NoInputs(f"`{name}` can't be reached by its name") from None
+    given = make(module) if make is not None else None
     holder, _, last = name.rpartition(".")
     if holder:
         try:
@@ -87,12 +93,12 @@ def make_target(module: types.ModuleType, name: str) -> Target:
         static = inspect.getattr_static(cls, last, None) if isinstance(cls, type) else None
         if isinstance(static, (staticmethod, classmethod)) or not isinstance(cls, type):
             return Target(unwrap(found))
-        owner = instance_of(module, cls)
+        owner = given if given is not None else instance_of(module, cls)
         if isinstance(owner, torch.nn.Module) and last in ("forward", "__call__"):
             return Target(owner, owner)
         return Target(unwrap(getattr(owner, last)), owner)
     if isinstance(found, type):
-        owner = instance_of(module, found)
+        owner = given if given is not None else instance_of(module, found)
         if not callable(owner):
             raise NoInputs(f"instances of `{name}` can't be called")
         return Target(owner, owner)
@@ -204,7 +210,12 @@ def _recorded(trial: Trial) -> Iterator[Drive | NoInputs]:
     for name in dict.fromkeys(names):
         rows = records.of(trial.module, name)
         if rows:
-            yield Drive("recorded", name, lambda module, rows=rows: calls_of(rows, module))
+            yield Drive(
+                "recorded",
+                name,
+                lambda module, rows=rows: calls_of(rows, module),
+                owner=lambda module, rows=rows: owner_of(rows, module),
+            )
 
 
 def _searched(
@@ -219,7 +230,7 @@ def _searched(
     try:
         for plan in plans(module, target.fn, target.owner, specs):
             found = True
-            yield Drive("search", name, lambda m, plan=plan: [plan.make(m)], True, plan)
+            yield Drive("search", name, lambda m, plan=plan: [plan.make(m)], True)
     except (TypeError, ValueError) as error:
         yield NoInputs(f"arguments of `{name}` can't be made up: {error}")
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,19 +27,17 @@ def apply_changes(
     args: tuple[Any, ...], kwargs: dict[str, Any], changes: Sequence[Change]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with changes made; those of "self" are for `change_state`."""
-    for number, (where, what, value) in enumerate(changes):
-        if where == "self":
-            continue
-
-        def change(path: str, leaf: Any) -> Any:
-            if isinstance(leaf, torch.Tensor):
-                if where in ("*", path):
-                    return _tensor(leaf, what, value, number)
-                return leaf
-            return value if path == where and what == "value" else leaf
-
-        args, kwargs = replace((args, kwargs), change)
+    for number, change in enumerate(changes):
+        if change[0] != "self":
+            args, kwargs = replace((args, kwargs), partial(_changed, change, number))
     return args, kwargs
+
+
+def _changed(change: Change, number: int, path: str, leaf: Any) -> Any:
+    where, what, value = change
+    if isinstance(leaf, torch.Tensor):
+        return _tensor(leaf, what, value, number) if where in ("*", path) else leaf
+    return value if path == where and what == "value" else leaf
 
 
 def change_state(owner: torch.nn.Module, changes: Sequence[Change]) -> None:

@@ -1,19 +1,7 @@
-"""Inputs that were recorded from a run: read, and made again.
+"""Inputs that `compile-lint record` wrote down: read, and made again.
 
-A record holds what a call was given, never the data itself: shapes, dtypes and the range of values.
-The file is JSON:
-
-    {"version": 1, "calls": {"module:qualified.name": [CALL, …]}}
-
-CALL is {"args": [SPEC, …], "kwargs": {name: SPEC}}. SPEC is one of
-
-    {"tensor": shape, "dtype": "float32", "low": …, "high": …, "grad": bool,
-     "special": ["nan", "inf", "-inf"], "stride": … when it isn't contiguous,
-     "true": share of True values, for bool}
-    {"value": None, bool, int, float or str}       {"float": "nan" | "inf" | "-inf"}
-    {"list" | "tuple": [SPEC, …]}                  {"dict": [[key, SPEC], …]}
-    {"object": "module:qualified.name", "fields": {name: SPEC}}     (made without __init__)
-    {"unknown": type name}                         (a call that holds one is left out)
+A record holds what a call was given, never the data itself: shapes, dtypes and the range of values
+(see `linter.record.recorder.spec` for the format). What is made of it has the same form and range.
 """
 
 from __future__ import annotations
@@ -27,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 VERSION = 1
+
+
+class Unmakeable(Exception):
+    """A recorded value can't be made again. Says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,68 +46,104 @@ class RecordedInputs:
         return cls(calls)
 
     def of(self, module: str, name: str) -> list[Any]:
-        """Return the calls of a function; those of a class are its `forward`'s."""
+        """Return the calls of a function that can be made again; a class's are its `forward`'s."""
         rows = self.calls.get(f"{module}:{name}") or self.calls.get(f"{module}:{name}.forward", [])
-        return [row for row in rows if not _holds_unknown(row)]
+        return [row for row in rows if not _opaque([row["args"], row["kwargs"]])]
 
 
 def calls_of(rows: list[Any], module: types.ModuleType) -> list[Any]:
-    """Return (args, kwargs) for recorded calls; draws from torch's generator."""
+    """Return (args, kwargs) for recorded calls; draws from torch's generator.
+
+    Raises:
+        Unmakeable: A value can't be made.
+    """
     return [
         (
-            tuple(_value(spec, module) for spec in row["args"]),
-            {name: _value(spec, module) for name, spec in row.get("kwargs", {}).items()},
+            tuple(value_of(spec, module) for spec in row["args"]),
+            {name: value_of(spec, module) for name, spec in row["kwargs"].items()},
         )
         for row in rows
     ]
 
 
-def _holds_unknown(spec: Any) -> bool:
+def owner_of(rows: list[Any], module: types.ModuleType) -> Any:
+    """Return an object like the one whose method was called, None if that isn't known."""
+    for row in rows:
+        spec = row.get("self")
+        if spec and "made" in spec and not _opaque(spec):
+            owner = value_of(spec, module)
+            if row.get("training") is not None:
+                owner.train(row["training"])
+            return owner
+    return None
+
+
+def _opaque(spec: Any) -> bool:
     if isinstance(spec, dict):
-        return "unknown" in spec or any(_holds_unknown(part) for part in spec.values())
-    return isinstance(spec, list) and any(_holds_unknown(part) for part in spec)
+        return "opaque" in spec or any(_opaque(part) for part in spec.values())
+    return isinstance(spec, list) and any(_opaque(part) for part in spec)
 
 
-def _value(spec: Any, module: types.ModuleType) -> Any:
-    if "tensor" in spec:
-        return _tensor(spec)
-    if "value" in spec:
-        return spec["value"]
-    if "float" in spec:
-        return float(spec["float"])
-    if "list" in spec:
-        return [_value(part, module) for part in spec["list"]]
-    if "tuple" in spec:
-        return tuple(_value(part, module) for part in spec["tuple"])
-    if "dict" in spec:
-        return {key: _value(part, module) for key, part in spec["dict"]}
-    where, _, name = spec["object"].partition(":")
+def value_of(spec: Mapping[str, Any], module: types.ModuleType) -> Any:
+    """Return a value like the one recorded. Raises Unmakeable."""
+    kind = next(iter(spec))
+    held = spec[kind]
+    if kind == "value":
+        return held
+    if kind == "float":
+        return float(held)
+    if kind == "tensor":
+        return _tensor(held)
+    if kind == "torch":
+        return _of_torch(held)
+    if kind in ("list", "tuple", "set"):
+        made = [value_of(part, module) for part in held]
+        return {"list": list, "tuple": tuple, "set": set}[kind](made)
+    if kind == "dict":
+        return {value_of(key, module): value_of(part, module) for key, part in held}
+    if kind == "object":
+        args, kwargs = spec["made"]["args"], spec["made"]["kwargs"]
+        cls = _class(held, module)
+        return cls(
+            *(value_of(part, module) for part in args),
+            **{name: value_of(part, module) for name, part in kwargs.items()},
+        )
+    raise Unmakeable(f"a recorded {held} can't be made again")
+
+
+def _class(name: str, module: types.ModuleType) -> Any:
+    where, _, qualname = name.partition(":")
     found: Any = module if where == module.__name__ else importlib.import_module(where)
-    for part in name.split("."):
+    for part in qualname.split("."):
         found = getattr(found, part)
-    made = found.__new__(found)
-    for key, part in spec["fields"].items():
-        object.__setattr__(made, key, _value(part, module))
-    return made
+    return found
 
 
-def _tensor(spec: Any) -> Any:
+def _of_torch(text: str) -> Any:
     import torch
 
-    shape, dtype = spec["tensor"], getattr(torch, spec["dtype"])
-    low, high = spec.get("low"), spec.get("high")
+    if text.startswith("torch."):
+        return getattr(torch, text.removeprefix("torch."))
+    return torch.device(text)
+
+
+def _tensor(held: Mapping[str, Any]) -> Any:
+    import torch
+
+    shape, dtype = held["shape"], getattr(torch, held["dtype"])
+    low, high = held.get("low"), held.get("high")
     low = 0 if low is None else low
-    high = 1 if high is None else high
+    high = max(1, low) if high is None else high
     if dtype == torch.bool:
-        made = torch.rand(shape) < spec.get("true", 0.5)
+        made = torch.rand(shape) > 0.5 if low != high else torch.full(shape, bool(low))
     elif dtype.is_floating_point or dtype.is_complex:
         made = (torch.rand(shape) * (high - low) + low).to(dtype)
-        for place, word in enumerate(spec.get("special", ())):
+        for place, word in enumerate(w for w in ("nan", "inf") if held.get(w)):
             if made.numel():
                 made.view(-1)[place % made.numel()] = float(word)
     else:
         made = torch.randint(int(low), int(high) + 1, shape).to(dtype)
-    if "stride" in spec:
-        strided = torch.empty_strided(shape, spec["stride"], dtype=dtype)
-        made = strided.copy_(made)
-    return made.requires_grad_() if spec.get("grad") else made
+    stride = held.get("stride")
+    if stride is not None and list(made.stride()) != list(stride) and 0 not in stride:
+        made = torch.empty_strided(shape, stride, dtype=dtype).copy_(made)
+    return made.requires_grad_() if held.get("requires_grad") else made

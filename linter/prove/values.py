@@ -55,14 +55,18 @@ def replace(value: Any, change: Callable[[str, Any], Any], path: str = "") -> An
     return _replace(value, change, path, {}, 0)
 
 
-def _replace(value: Any, change: Any, path: str, done: dict[int, Any], depth: int) -> Any:
+def _replace(
+    value: Any, change: Any, path: str, done: dict[int, Any], depth: int, every: bool = False
+) -> Any:
     if isinstance(value, _PLAIN):
+        return change(path, value)
+    if every and isinstance(value, torch.Tensor):
         return change(path, value)
     if id(value) in done:
         return done[id(value)][1]
 
     def again(part: Any, name: str) -> Any:
-        return _replace(part, change, f"{path}.{name}" if path else name, done, depth + 1)
+        return _replace(part, change, f"{path}.{name}" if path else name, done, depth + 1, every)
 
     new = value
     if isinstance(value, torch.Tensor) or is_array(value):
@@ -90,15 +94,18 @@ def _replace(value: Any, change: Any, path: str, done: dict[int, Any], depth: in
     return new
 
 
-def leaves(value: Any) -> list[tuple[str, Any]]:
-    """Return (path, leaf) of tensors, arrays and plain values."""
+def leaves(value: Any, every: bool = False) -> list[tuple[str, Any]]:
+    """Return (path, leaf) of tensors, arrays and plain values.
+
+    `every`: a tensor that is in several places is listed for each.
+    """
     found: list[tuple[str, Any]] = []
 
     def note(path: str, leaf: Any) -> Any:
         found.append((path, leaf))
         return leaf
 
-    replace(value, note)
+    _replace(value, note, "", {}, 0, every)
     return found
 
 

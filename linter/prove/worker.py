@@ -105,7 +105,7 @@ def _prove(request: dict[str, Any], say: Callable[[Any], None]) -> None:
 
     try:
         verdict = prove(decode_trial(request["trial"]), lambda stage: say({"stage": stage}))
-    except Exception as error:  # ours: no verdict is better than a wrong one
+    except BaseException as error:  # ours: no verdict is better than a wrong one
         traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(f"{type(error).__name__}: {error}".split())[:200]
