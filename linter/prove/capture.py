@@ -6,13 +6,13 @@ Dynamo's own counters leave out data-dependent jumps and breaks in resumed funct
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch._dynamo as dynamo
-import torch._dynamo.convert_frame as convert_frame
 import torch._dynamo.exc as dynamo_exc
 import torch._dynamo.symbolic_convert as symbolic_convert
 
@@ -114,6 +114,7 @@ def line_of(error: BaseException, path: str) -> int:
     return line
 
 
+convert_frame: Any = importlib.import_module("torch._dynamo.convert_frame")
 _listeners: list[Capture] = []
 _installed: list[bool] = []
 

@@ -121,7 +121,7 @@ class _Watch:
                     return Ended(reason=self._death())
             now = time.monotonic()
             if now > deadline:
-                return Ended(reason=f"no end within {self.limits.seconds:g} s{self._while()}")
+                return Ended(reason=f"did not end within {self.limits.seconds:g} s{self._while()}")
             if now - looked > _TICK:
                 looked = now
                 if reason := self._over():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import contextlib
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +59,8 @@ class Trials:
 
     def _load_watched(self) -> types.ModuleType:
         seed_all()
-        with settled():
+        with settled(), uncompiled():
             # The names exist before the module's own statements run: those may hold arms, too.
-            import builtins
-
             for name in ("hit", "left", "test", "range"):
                 setattr(builtins, f"__compile_lint_{name}__", getattr(self.arms, f"_{name}"))
             return self.project.load(self.trial.before, self.arms.code)
@@ -69,7 +69,7 @@ class Trials:
         """Load a text anew; what can only be imported once is loaded once."""
         seed_all()
         try:
-            with settled():
+            with settled(), uncompiled():
                 module = self.project.load(text)
         except LoadFailed:
             if text not in self._first:
@@ -82,20 +82,20 @@ class Trials:
     def watch(self, case: Case) -> Watched:
         """Run the original on a case, on a fresh target, and see which arms run."""
         self.project.activate(self.watched, self.trial.before)
-        with torch.compiler.set_stance("force_eager"):
+        with uncompiled():
             target = case.drive.target(self.watched)
-            if isinstance(target.owner, torch.nn.Module):
-                self._sync(case.drive, target.owner)
-                change_state(target.owner, case.changes)
             args, kwargs = case.make(self.watched)
-            seed_all()
-            self.arms.start()
-            error: BaseException | None = None
-            with settled():
-                try:
-                    target.fn(*args, **kwargs)
-                except (Exception, SystemExit) as raised:
-                    error = raised
+        if isinstance(target.owner, torch.nn.Module):
+            self._sync(case.drive, target.owner)
+            change_state(target.owner, case.changes)
+        seed_all()
+        self.arms.start()
+        error: BaseException | None = None
+        with settled():
+            try:
+                target.fn(*args, **kwargs)
+            except (Exception, SystemExit) as raised:
+                error = raised
         return Watched(self.arms.reached(), error, error is not None and self._meant(error))
 
     def run(
@@ -116,35 +116,33 @@ class Trials:
             each: Told every outcome; the calls end when it says False.
         """
         module = self.load(text)
-        stance = "force_eager" if wrap is None else "default"
         outcomes: list[Outcome] = []
-        with torch.compiler.set_stance("force_eager"):
-            drive = cases[0].drive
+        drive = cases[0].drive
+        with uncompiled():
             target = drive.target(module)
-            base: dict[int, tuple[torch.Tensor, int, Kept]] = {}
-            if isinstance(target.owner, torch.nn.Module):
-                self._sync(drive, target.owner)
-                base = _base(target.owner)
-                if training is not None:
-                    target.owner.train(training)
+        base: dict[int, tuple[torch.Tensor, int, Kept]] = {}
+        if isinstance(target.owner, torch.nn.Module):
+            self._sync(drive, target.owner)
+            base = _base(target.owner)
+            if training is not None:
+                target.owner.train(training)
         if wrap is not None:
             reset()
         fn = wrap(target.fn) if wrap else target.fn
         for place, (case, how) in enumerate(zip(cases, hows)):
-            with torch.compiler.set_stance("force_eager"):
+            with uncompiled():
                 args, kwargs = case.make(module)
             put_back = _changed(target.owner, case)
-            with torch.compiler.set_stance(stance):
-                outcome = call(
-                    fn,
-                    args,
-                    kwargs,
-                    owner=target.owner,
-                    module=module,
-                    keeper=lambda base=base: Keeper(self.own, base),
-                    gradients=how.gradients,
-                    nonleaf=how.nonleaf,
-                )
+            outcome = call(
+                fn,
+                args,
+                kwargs,
+                owner=target.owner,
+                module=module,
+                keeper=lambda base=base: Keeper(self.own, base),
+                gradients=how.gradients,
+                nonleaf=how.nonleaf,
+            )
             put_back()
             outcomes.append(outcome)
             if each is not None and not each(place, outcome):
@@ -183,6 +181,27 @@ class Trials:
         return trace.tb_lineno in self.raises
 
 
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """torch.compile leaves things as they are: the project's own use of it, while that loads.
+
+    Not meanwhile: torch.cond and torch.while_loop compile themselves when they run eagerly.
+    """
+
+    def compile(model: Any = None, **_: Any) -> Any:
+        return (lambda fn: fn) if model is None else model
+
+    def compile_module(self: Any, *_: Any, **__: Any) -> None:
+        return None
+
+    old, of_module = torch.compile, torch.nn.Module.compile
+    torch.compile, torch.nn.Module.compile = compile, compile_module  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.compile, torch.nn.Module.compile = old, of_module
+
+
 def _changed(owner: Any, case: Case) -> Callable[[], None]:
     """Change the weights as a case asks; what is returned puts them back."""
     if not owner_weights(owner) or not any(where == "self" for where, _, _ in case.changes):
@@ -207,8 +226,8 @@ def _tensors_of(owner: torch.nn.Module) -> dict[str, torch.Tensor]:
         for name, value in vars(part).items():
             if isinstance(value, torch.Tensor):
                 found[f"{prefix}.{name}"] = value
-    lazy = torch.nn.parameter.UninitializedTensorMixin
-    return {k: t for k, t in found.items() if not isinstance(t, lazy) and not t.is_meta}
+    lazy = torch.nn.parameter.is_lazy
+    return {k: t for k, t in found.items() if not lazy(t) and not t.is_meta}
 
 
 def _base(owner: torch.nn.Module) -> dict[int, tuple[torch.Tensor, int, Kept]]:

@@ -294,10 +294,7 @@ def _said(kept: Kept) -> str:
 
 
 def _copy(value: torch.Tensor) -> torch.Tensor:
-    value = value.detach()
-    if hasattr(value, "wait") and "AsyncCollective" in type(value).__name__:
-        value = value.wait()
-    return value.clone()
+    return value.detach().clone()
 
 
 def _of_array(value: Any) -> Any:

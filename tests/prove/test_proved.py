@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from compile_lint.linter.prove.model import Status
 
 from .test_refuted import BOTH, BRANCH, IN_PLACE, LOOP, ONE, RAISES, ROOT, WHERE, WHILE
@@ -13,7 +12,13 @@ from .trials import trial
 
 RIGHT = {
     "where": (BRANCH, WHERE.format("x * 2", "x - 1")),
-    "while_loop": (LOOP, WHILE.format("x * 2 + 1", ".clone()")),
+    # Where the loop isn't entered, the backward of torch 2.13's while_loop counts a round too many.
+    "while_loop": (
+        LOOP,
+        WHILE.format("x * 2 + 1", ".clone()")
+        .replace("(x,) =", "(y,) =")
+        .replace("return x", "return torch.where(x.sum() < 100, y, x)"),
+    ),
     "double where": (
         ROOT,
         "def f(x):\n    t = x.min() > 0\n"
@@ -83,17 +88,17 @@ def test_inputs_that_are_searched(prover):
 
 
 def test_shapes_that_fit_each_other_are_found(prover):
-    before = (
-        "def f(x, w, b):\n    y = x @ w + b\n    if y.sum() > 0:\n        y = y * 2\n    return y\n"
-    )
-    after = "def f(x, w, b):\n    y = x @ w + b\n    y = torch.where(y.sum() > 0, y * 2, y)\n    return y\n"
+    head = "def f(x, w, b):\n    y = x @ w + b\n"
+    before = head + "    if y.sum() > 0:\n        y = y * 2\n    return y\n"
+    after = head + "    y = torch.where(y.sum() > 0, y * 2, y)\n    return y\n"
     assert prover.prove(trial(before, after)).status is Status.PROVED
 
 
 def test_a_module_without_inputs(prover):
     head = (
-        "class Net(nn.Module):\n    def __init__(self, width, bias=True):\n        super().__init__()\n"
-        "        self.lin = nn.Linear(width, 2, bias)\n        self.w = nn.Parameter(torch.empty(2))\n\n"
+        "class Net(nn.Module):\n    def __init__(self, width, bias=True):\n"
+        "        super().__init__()\n        self.lin = nn.Linear(width, 2, bias)\n"
+        "        self.w = nn.Parameter(torch.empty(2))\n\n"
         "    def forward(self, x):\n        y = self.lin(x) * self.w\n"
     )
     before = head + "        if y.sum() > 0:\n            y = y * 2\n        return y\n"
@@ -137,8 +142,9 @@ def test_relative_imports_of_a_package(prover, tmp_path):
 
 
 def test_without_inputs_the_reason_says_so(prover):
-    before = BRANCH.replace("def f(x)", "def f(x, *, service)").replace("x * 2", "service.get(x)")
-    after = WHERE.format("service.get(x)", "x - 1").replace("def f(x)", "def f(x, *, service)")
+    head = "def f(x, *, service):\n    x = service.get(x)\n"
+    before = BRANCH.replace("def f(x):\n", head)
+    after = WHERE.replace("def f(x):\n", head).format("x * 2", "x - 1")
     verdict = prover.prove(trial(before, after))
     assert verdict.status is Status.UNPROVED
     assert "no arguments were found on which `f` runs" in verdict.reason
