@@ -96,7 +96,7 @@ class _Watch:
         self.pid, self.limits, self.forks = pid, limits, forks
         self.lines, self.printed, self.owner = Lines(replies), printed, owner
         self.stage = ""
-        self.tail = b""
+        self.tail, self.open = b"", True  # the end of what was printed; whether more can come
         self.poll = select.poll()
         self.poll.register(replies, select.POLLIN)
         self.poll.register(printed, select.POLLIN)
@@ -142,10 +142,13 @@ class _Watch:
         return int.from_bytes(self.forks[:8], "little")
 
     def _drain(self) -> None:
+        if not self.open:
+            return
         data = os.read(self.printed, 1 << 16)
         if data:
             self.tail = (self.tail + data)[-_TAIL:]
         else:
+            self.open = False
             self.poll.unregister(self.printed)
 
     def _death(self) -> str:

@@ -10,7 +10,8 @@ import torch
 
 from .values import leaves, replace
 
-# (path of a leaf, "*" for all tensors or "self" for the target's weights; what to do; number)
+# (path of a leaf, "*" for all tensors, "self" for the target's weights or "mode" for what the call
+# stands in; what to do; number)
 Change = tuple[str, str, Any]
 
 _FLOATS = (
@@ -26,9 +27,9 @@ SPECIAL = frozenset(("nan_one", "inf_one", "minus_inf_one", "nan"))
 def apply_changes(
     args: tuple[Any, ...], kwargs: dict[str, Any], changes: Sequence[Change]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with changes made; those of "self" are for `change_state`."""
+    """Return the arguments with changes made, other than those of "self" and "mode"."""
     for number, change in enumerate(changes):
-        if change[0] != "self":
+        if change[0] not in ("self", "mode"):
             args, kwargs = replace((args, kwargs), partial(_changed, change, number))
     return args, kwargs
 
@@ -78,6 +79,9 @@ def candidates(
         else:
             for value in _plain(leaf, numbers, strings):
                 yield ((path, "value", value),)
+    if weights:
+        yield from ((("mode", kind, None),) for kind in ("eval", "train"))
+    yield from ((("mode", kind, None),) for kind in ("no_grad", "inference"))
     if weights:
         for kind in ("zero", "one", "neg", "huge", "tiny", "nan_one", "abs", "minus_abs"):
             yield (("self", kind, None),)

@@ -15,7 +15,8 @@ import torch
 from .arms import Arms
 from .calls import Outcome, call, seed_all, settled
 from .capture import reset
-from .drives import Case, Drive, Target
+from .control import plain
+from .drives import Case, Drive
 from .loading import LoadFailed, Project
 from .model import Trial
 from .mutate import change_state, owner_weights
@@ -55,7 +56,7 @@ class Trials:
         self._first: dict[str, types.ModuleType] = {}
         self._weights: dict[str, dict[str, torch.Tensor]] = {}
         self.watched = self._load_watched()
-        self._targets: dict[int, Target] = {}
+        self.plain = False  # the original's control flow runs as plain Python
 
     def _load_watched(self) -> types.ModuleType:
         seed_all()
@@ -91,7 +92,7 @@ class Trials:
         seed_all()
         self.arms.start()
         error: BaseException | None = None
-        with settled():
+        with settled(), self.around(self.watched, target.owner, case, original=True):
             try:
                 target.fn(*args, **kwargs)
             except (Exception, SystemExit) as raised:
@@ -133,21 +134,42 @@ class Trials:
             with uncompiled():
                 args, kwargs = case.make(module)
             put_back = _changed(target.owner, case)
-            outcome = call(
-                fn,
-                args,
-                kwargs,
-                owner=target.owner,
-                module=module,
-                keeper=lambda base=base: Keeper(self.own, base),
-                gradients=how.gradients,
-                nonleaf=how.nonleaf,
-            )
+            original = text == self.trial.before and wrap is None
+            with self.around(module, target.owner, case, original):
+                outcome = call(
+                    fn,
+                    args,
+                    kwargs,
+                    owner=target.owner,
+                    module=module,
+                    keeper=lambda base=base: Keeper(self.own, base),
+                    gradients=how.gradients,
+                    nonleaf=how.nonleaf,
+                )
             put_back()
             outcomes.append(outcome)
             if each is not None and not each(place, outcome):
                 break
         return outcomes
+
+    @contextlib.contextmanager
+    def around(
+        self, module: types.ModuleType, owner: Any, case: Case, original: bool
+    ) -> Iterator[None]:
+        """The surroundings of a call that a case asks for."""
+        modes = {what for where, what, _ in case.changes if where == "mode"}
+        with contextlib.ExitStack() as stack:
+            if original and self.plain:
+                stack.enter_context(plain(module))
+            if "no_grad" in modes:
+                stack.enter_context(torch.no_grad())
+            if "inference" in modes:
+                stack.enter_context(torch.inference_mode())
+            if isinstance(owner, torch.nn.Module) and modes & {"train", "eval"}:
+                training = owner.training
+                owner.train("train" in modes)
+                stack.callback(owner.train, training)
+            yield
 
     def own(self, cls: type) -> bool:
         """Whether a class is the project's: defined in a package of the module on trial."""

@@ -148,3 +148,42 @@ def test_without_inputs_the_reason_says_so(prover):
     verdict = prover.prove(trial(before, after))
     assert verdict.status is Status.UNPROVED
     assert "no arguments were found on which `f` runs" in verdict.reason
+
+
+def test_a_clock_is_no_difference(prover):
+    head = "import time\n\nSEEN = [0.0]\n\n\n"
+    before = head + BRANCH.replace("    return", "    SEEN[0] = time.time()\n    return")
+    after = head + WHERE.replace("    return", "    SEEN[0] = time.time()\n    return")
+    verdict = prover.prove(trial(before, after.format("x * 2", "x - 1"), examples=BOTH, target="f"))
+    assert verdict.status is Status.PROVED, verdict
+
+
+def test_training_and_inference_are_arms(prover):
+    head = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lin = nn.Linear(4, 2)\n\n    def forward(self, x):\n        y = self.lin(x)\n"
+    )
+    before = head + (
+        "        if self.training and y.sum() > 0:\n            y = y * 2\n        return y\n"
+    )
+    after = head + (
+        "        if self.training:\n            y = torch.where(y.sum() > 0, y * 2, y)\n"
+        "        return y\n"
+    )
+    made = trial(before, after, "Net.forward", examples=BOTH, target="Net")
+    verdict = prover.prove(made)
+    assert verdict.status is Status.PROVED, verdict
+    assert verdict.arms == (4, 4)
+
+
+def test_an_original_that_is_refused_by_itself(prover):
+    """torch.cond compiles its arms even in eager code: its plain meaning is compared with."""
+    cond = "torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: {}, (x,))"
+    before = "def f(x):\n    return " + cond.format("x.double()") + "\n"
+    after = before.replace("x.double()", "x.clone()")
+    verdict = prover.prove(trial(before, after, examples=ONE, target="f"))
+    assert verdict.status is Status.PROVED, verdict
+    assert "plain Python" in verdict.notes[0]
+    after = before.replace("x.double()", "x * 3 - 2")
+    verdict = prover.prove(trial(before, after, examples=ONE, target="f"))
+    assert verdict.status is Status.REFUTED
