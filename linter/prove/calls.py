@@ -148,13 +148,13 @@ def _differentiate(
 ) -> None:
     # Cotangents go by place, not by tensor: an output may be an argument in one version only.
     ends = [(f"output {p}", t) for p, t in leaves(output, every=True) if _differentiable(t)]
+    for path, value in leaves(arguments, every=True):  # written to: later code differentiates it
+        if _differentiable(value) and value.grad_fn is not None:
+            ends.append((f"argument {path}", value))
     names = list(wanted)
     if not names or not ends:
         outcome.gradients = dict.fromkeys(names)
         return
-    for path, value in leaves(arguments, every=True):  # written to: later code differentiates it
-        if _differentiable(value) and value.grad_fn is not None:
-            ends.append((f"argument {path}", value))
     cotangents = []
     for place, end in ends:
         generator = torch.Generator().manual_seed(zlib.crc32(place.encode()))

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,8 @@ class Prover:
         limit: Seconds that a proof may take.
         memory: Bytes that a proof's processes may use together.
         processes: How many processes a proof may have at a time.
+        fork: Whether proofs are forked from one worker; None: where that is safe (Linux). Else
+            each proof takes a process of its own, which has to import torch first.
 
     A context manager: leaving it ends the worker. Calls from several threads wait for each other.
     """
@@ -71,9 +74,11 @@ class Prover:
         limit: float = 120.0,
         memory: int = 4 << 30,
         processes: int = 64,
+        fork: bool | None = None,
     ) -> None:
         self.python = python or sys.executable
         self.limit, self.memory, self.processes = limit, memory, processes
+        self.fork = sys.platform.startswith("linux") if fork is None else fork
         self.torch = ""  # the version that the worker found
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
@@ -115,17 +120,17 @@ class Prover:
         with self._lock:
             worker = self._started()
             try:
-                reply = worker.ask(request, self.limit + _GRACE)
+                reply = worker.ask(request, self.limit + (_GRACE if self.fork else 0))
             except _Gone as how:
-                self._drop()
+                self._drop(kill=True)
                 return Verdict(Status.UNPROVED, f"the worker {how}")
-            if worker.once:  # without fork there is a process for each proof
+            if not self.fork:
                 self._drop()
             return decode_verdict(reply["verdict"])
 
     def _started(self) -> _Worker:
         if self._worker is None:
-            worker = _Worker(self.python)
+            worker = _Worker(self.python, self.fork)
             try:
                 ready = worker.receive(_START_LIMIT)
             except _Gone as how:
@@ -135,27 +140,25 @@ class Prover:
                 worker.close()
                 raise ProverError(f"{self.python}: {ready['error']}")
             self.torch = ready["torch"]
-            worker.once = ready["once"]
             self._worker = worker
         return self._worker
 
-    def _drop(self) -> None:
+    def _drop(self, kill: bool = False) -> None:
         if self._worker is not None:
-            self._worker.close()
+            self._worker.close(kill)
             self._worker = None
 
 
 class _Worker:
     """A running worker. Its standard streams are not ours: the project's code prints."""
 
-    def __init__(self, python: str) -> None:
-        self.once = False
+    def __init__(self, python: str, fork: bool) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         theirs_in, self._send = os.pipe()
         self._receive, theirs_out = os.pipe()
         packages = {f"compile_lint.{p}": str(_PACKAGES.parent / p) for p in ("rules", "compiler")}
         packages["compile_lint.linter"] = str(_PACKAGES)
-        setup: dict[str, Any] = {"packages": packages}
+        setup: dict[str, Any] = {"packages": packages, "fork": fork}
         options: dict[str, Any] = {}
         if os.name == "nt":
             import msvcrt  # handles are inherited by number, descriptors aren't
@@ -208,16 +211,25 @@ class _Worker:
             if _readable(self._receive, min(left, 1.0)) and not self._lines.fill():
                 raise _Gone(self._obituary())
 
-    def close(self) -> None:
+    def close(self, kill: bool = False) -> None:
         """End it: the closed pipe tells it to go, with all that it started; else it is killed."""
         for fd in (self._send, self._receive):
             os.close(fd)
+        if kill:
+            self._kill()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
         self._log.close()
+
+    def _kill(self) -> None:
+        """Kill it and, as it leads a session, what else is in that."""
+        self._process.kill()
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _obituary(self) -> str:
         try:

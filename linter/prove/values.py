@@ -204,11 +204,12 @@ def steady(first: Kept, second: Kept) -> Kept:
 
 
 def recast(left: Kept, right: Kept) -> Kept:
-    """Return `left`, floating tensors in the floating types that `right` has in their places."""
+    """Return `left`, tensors in the wider types that `right` has in their places."""
     if left.kind == right.kind == "tensor":
         a, b = left.value, right.value
-        floating = a.is_floating_point() and b.is_floating_point()
-        return Kept("tensor", left.type, a.to(b.dtype), left.items) if floating else left
+        wider = torch.promote_types(a.dtype, b.dtype) == b.dtype or a.is_floating_point()
+        fits = wider and b.is_floating_point()
+        return Kept("tensor", left.type, a.to(b.dtype), left.items) if fits else left
     others = dict(right.items)
     items = tuple((k, recast(part, others[k]) if k in others else part) for k, part in left.items)
     return Kept(left.kind, left.type, left.value, items)
@@ -222,10 +223,13 @@ def differs(
     Args:
         what: How to name the value.
         slack: How many times the tolerance of its dtype a tensor may be off.
-        extra: Whether `right` may have attributes and keys that `left` has not.
+        extra: They are state: `right` may have what `left` has not, and numbers as tensors.
     """
     if left.kind == "open" and right.kind == "plain":
         return None
+    if extra and left.kind == "plain" and right.kind == "tensor" and right.value.numel() == 1:
+        # A counter that became a buffer: what it counts is what it counted.
+        return _plain_differs(left.value, right.value.item(), what, slack)
     if left.kind != right.kind or left.type != right.type:
         numbers = {"plain", "tensor", "array"}
         if left.kind in numbers or right.kind in numbers or left.kind != right.kind:

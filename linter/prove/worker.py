@@ -7,15 +7,12 @@ project's code. Where there is no safe fork it proves one trial itself and ends.
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 from .model import Status, Verdict
 from .wire import Lines, decode_trial, encode_verdict, send
-
-FORKS = hasattr(os, "fork") and sys.platform.startswith("linux")
 
 
 def main(setup: dict[str, Any]) -> None:
@@ -41,8 +38,8 @@ def main(setup: dict[str, Any]) -> None:
         why = f"torch {torch.__version__} can't be used for proofs ({text})"
         send(reply, {"error": f"{why}; pip install 'compile-lint[compile]' there"})
         return
-    send(reply, {"torch": torch.__version__, "once": not FORKS})
-    _serve(receive, reply)
+    send(reply, {"torch": torch.__version__})
+    _serve(receive, reply, setup["fork"])
 
 
 def prepare() -> None:
@@ -65,9 +62,9 @@ def prepare() -> None:
     torch._dynamo.reset()
 
 
-def _serve(receive: int, reply: int) -> None:
+def _serve(receive: int, reply: int, fork: bool) -> None:
     lines = Lines(receive)
-    if FORKS:
+    if fork:
         from .jail import OwnerGone, adopt_orphans, kill_descendants
 
         adopt_orphans()
@@ -77,7 +74,10 @@ def _serve(receive: int, reply: int) -> None:
             if not lines.fill():
                 return
             continue
-        if not FORKS:
+        if not fork:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)  # who knows how much the project prints
+            os.dup2(null, 2)
             _prove(request, lambda value: None if "stage" in value else send(reply, value))
             return
         try:

@@ -153,3 +153,14 @@ def test_nothing_is_written(prover, tmp_path: Path):
     on_disk.write_text("raise RuntimeError('the texts count, not the file')\n")
     assert prover.prove(trial(GOOD, FIXED, folder=tmp_path)).status is Status.PROVED
     assert [path.name for path in tmp_path.iterdir()] == ["on_trial.py"]
+
+
+def test_a_process_for_each_proof():
+    """Where forking is no good."""
+    endless = GOOD.replace("return x", "while True: pass")
+    examples = {"examples": "[(torch.ones(3),)]", "target": "f"}
+    with Prover(limit=30, fork=False) as prover:
+        assert prover.prove(trial(GOOD, FIXED, **examples)).status is Status.PROVED
+        prover.limit = 1
+        verdict = prover.prove(trial(endless, FIXED, **examples))
+        assert verdict.reason == "the worker gave no answer within 1 s"
