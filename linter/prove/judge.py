@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,23 +13,15 @@ from ...compiler.settings import Settings
 from .calls import Outcome, compare, said, settle
 from .capture import Break, Capture, is_refusal, line_of, reason_of
 from .drives import Case
+from .ends import Different, Refused
+from .hardware import COMPILED, check_kernels, check_on_gpu
 from .model import Status, Verdict
 from .mutate import is_finite
 from .trials import How, Trials
-from .values import leaves, recast, tensors
+from .values import leaves, recast
 
-_COMPILED = 8.0  # times the tolerance: fused arithmetic rounds differently
-_SMALL = 4096
 _WITHOUT = 3  # inputs compiled once more without gradients
 _ASSERTS = ("_assert_async", "torch._check", "_assert_tensor_metadata", "torch._assert")
-
-
-class Different(Exception):
-    """The proof ends here: status and reason."""
-
-    def __init__(self, status: Status, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
 
 class Judge:
@@ -53,6 +44,7 @@ class Judge:
         text = "\n".join(rows[line - 1] for line in sorted(self.changed) if line <= len(rows))
         self.softer = any(word in text for word in _ASSERTS)
         self.notes: list[str] = []
+        self.whole = True  # the rewrite is captured in one graph
         drive = cases[0].drive
         self.found = Verdict(Status.PROVED, site=drive.name, source=drive.source)
 
@@ -62,7 +54,8 @@ class Judge:
             self.eager()
             self.breaks()
             self.compiled()
-            self.kernels()
+            check_kernels(self)
+            check_on_gpu(self)
         except Different as end:
             self.found = replace(self.found, status=end.status, reason=end.reason)
         return replace(self.found, inputs=self.count, notes=tuple(self.notes))
@@ -182,7 +175,7 @@ class Judge:
         self.say("compiling the rewrite")
         try:
             self.fullgraph(self.hows, self.want_grads, len(self.cases))
-        except _Refused as refused:
+        except Refused as refused:
             if refused.place == 0 or not self.singly():
                 self.without_fullgraph(refused)
                 return
@@ -209,7 +202,7 @@ class Judge:
                 self.cases, hows = [case], [self.hows[place]]
                 want = self.trials.run(self.before, self.cases, hows)  # state as it is at first
                 self.fullgraph(hows, want, 1)
-        except _Refused:
+        except Refused:
             return False
         finally:
             self.cases = cases
@@ -227,10 +220,10 @@ class Judge:
         training: bool | None = None,
         settings: Settings | None = None,
     ) -> Capture:
-        """Run compiled in one graph. Raises Different, _Refused."""
+        """Run compiled in one graph. Raises Different, Refused."""
         settings = settings or Settings(collect=False)
         capture = Capture(settings)
-        slack = _COMPILED * (4 if settings.interpret else 1)
+        slack = COMPILED * (4 if settings.interpret else 1)
 
         def each(place: int, got: Outcome) -> bool:
             self.captured(place, got, want[place])
@@ -254,7 +247,7 @@ class Judge:
         if error is None or want.error is not None:
             return
         if is_refusal(error):
-            raise _Refused(reason_of(error), line_of(error, self.trials.trial.path), place)
+            raise Refused(reason_of(error), line_of(error, self.trials.trial.path), place)
         ours = "compile_lint" in type(error).__module__
         if ours or type(error).__name__ in ("BackendCompilerFailed", "InternalTorchDynamoError"):
             reason = f"compile-lint's compiler fails at {self.at(place)}: {reason_of(error)}"
@@ -267,56 +260,18 @@ class Judge:
         failed = any(g.error is not None and w.error is None for g, w in zip(got, self.want))
         return Status.REFUTED if failed else Status.UNPROVED
 
-    def without_fullgraph(self, refused: _Refused) -> None:
+    def without_fullgraph(self, refused: Refused) -> None:
         """Accept a rewrite whose surroundings still break, if it removed breaks of its own."""
         place = f" (line {refused.line})" if refused.line else ""
         reason = f"torch.compile(fullgraph=True) fails{place}: {refused.reason}"
         if refused.line in self.changed or self.left or not self.fewer:
             raise Different(Status.REFUTED, reason)
+        self.whole = False
         self.notes.append(f"other graph breaks remain{place}: {refused.reason}")
         self.say("compiling the rewrite by default")
         capture = Capture(Settings(collect=False), fullgraph=False)
         got = self.trials.run(self.after, self.cases, self.hows, wrap=capture.compiled)
-        self.equal(self.want_grads, got, "compiled by default, ", compiled=True, slack=_COMPILED)
-
-    def kernels(self) -> None:
-        """Run the kernels of one small input interpreted, and build them for a GPU."""
-        case = next((i for i in range(self.count) if self.is_small(i)), None)
-        if case is None:
-            self.notes.append("kernels not checked: no input is small and floating")
-            return
-        if importlib.util.find_spec("triton") is None:
-            self.notes.append("kernels not checked: no triton here")
-            return
-        if any("other graph breaks remain" in note for note in self.notes):
-            return
-        self.say("interpreting the kernels")
-        cases, self.cases = self.cases, [self.cases[case]]
-        want, hows = [self.want_grads[case]], [self.hows[case]]
-        try:
-            settings = Settings(interpret=True, collect=False)
-            interpreted = self.fullgraph(hows, want, 1, settings=settings)
-            number = sum(len(graph.kernels) for graph in interpreted.our_graphs())
-            self.say("building the kernels")
-            settings = Settings(target="cuda:90", collect=False)
-            target = self.fullgraph(hows, want, 1, settings=settings)
-            built = sum(len(graph.built) for graph in target.our_graphs())
-        except Different as end:  # eager agrees: these kernels, not the rewrite, are at fault
-            raise Different(Status.UNPROVED, f"as kernels, {end.reason}") from None
-        except _Refused as refused:
-            raise Different(Status.UNPROVED, f"as kernels, {refused.reason}") from None
-        finally:
-            self.cases = cases
-        self.found = replace(self.found, kernels=(number, number, built))
-
-    def is_small(self, place: int) -> bool:
-        if self.want_grads[place].error is not None:
-            return False
-        owner = self.owner()
-        state = list(owner.parameters()) if isinstance(owner, torch.nn.Module) else []
-        found = [*tensors(self.cases[place].make(self.trials.watched)), *state]
-        size = sum(t.numel() for t in found)
-        return size <= _SMALL * 4 and any(t.is_floating_point() for t in found)
+        self.equal(self.want_grads, got, "compiled by default, ", compiled=True, slack=COMPILED)
 
     def owner(self) -> Any:
         return self.cases[0].drive.target(self.trials.watched).owner
@@ -369,12 +324,6 @@ class Judge:
         case = self.cases[place]
         changes = [f"{where or 'it'}: {what}" for where, what, _ in case.changes]
         return f"input {place + 1}" + (f" ({', '.join(changes)})" if changes else "")
-
-
-class _Refused(Exception):
-    def __init__(self, reason: str, line: int, place: int) -> None:
-        super().__init__(reason)
-        self.reason, self.line, self.place = reason, line, place
 
 
 def _added(before: str, after: str) -> list[tuple[int, int]]:

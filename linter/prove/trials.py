@@ -8,6 +8,7 @@ import contextlib
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from .drives import Case, Drive
 from .loading import LoadFailed, Project
 from .model import Trial
 from .mutate import change_state, owner_weights
-from .values import Keeper, Kept
+from .values import Keeper, Kept, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class Trials:
         training: bool | None = None,
         wrap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
         each: Callable[[int, Outcome], bool] | None = None,
+        device: str = "",
     ) -> list[Outcome]:
         """Call a version on cases in turn, on one target.
 
@@ -115,6 +117,7 @@ class Trials:
             training: Put modules in this mode; None: as they are made.
             wrap: What compiles the target; None: it runs eagerly.
             each: Told every outcome; the calls end when it says False.
+            device: Where weights and arguments are moved to; "": nowhere.
         """
         module = self.load(text)
         outcomes: list[Outcome] = []
@@ -124,6 +127,8 @@ class Trials:
         base: dict[int, tuple[torch.Tensor, int, Kept]] = {}
         if isinstance(target.owner, torch.nn.Module):
             self._sync(drive, target.owner)
+            if device:
+                target.owner.to(device)
             base = _base(target.owner)
             if training is not None:
                 target.owner.train(training)
@@ -133,6 +138,8 @@ class Trials:
         for place, (case, how) in enumerate(zip(cases, hows)):
             with uncompiled():
                 args, kwargs = case.make(module)
+                if device:
+                    args, kwargs = replace((args, kwargs), partial(_moved, device))
             put_back = _changed(target.owner, case)
             original = text == self.trial.before and wrap is None
             with self.around(module, target.owner, case, original):
@@ -222,6 +229,12 @@ def uncompiled() -> Iterator[None]:
         yield
     finally:
         torch.compile, torch.nn.Module.compile = old, of_module
+
+
+def _moved(device: str, _: str, leaf: Any) -> Any:
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    return leaf.detach().to(device).requires_grad_(leaf.requires_grad)
 
 
 def _changed(owner: Any, case: Case) -> Callable[[], None]:
