@@ -58,7 +58,9 @@ class Verdict:
     graphs   (before, after) graphs compiled over all inputs in turn
     gradients  whether gradients were compared
     kernels  (generated, interpreted, built) Triton kernels of the rewrite
-    seconds  (eager, before, after) of one warm call
+    seconds  (eager, before, after) of one warm call; the last two as Dynamo captured them, run
+             without a compiler's help, so that they show what the breaks cost
+    notes    what a reader of the verdict should know besides, such as what could not be checked
     """
 
     status: Status
@@ -72,3 +74,4 @@ class Verdict:
     gradients: bool = False
     kernels: tuple[int, int, int] = (0, 0, 0)
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    notes: tuple[str, ...] = ()

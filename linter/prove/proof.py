@@ -1,0 +1,172 @@
+"""One proof, in the child: find inputs that drive every arm, run both versions, compare."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from .control import is_refused
+from .drives import Case, Drive, NoInputs, drives
+from .judge import Judge
+from .loading import LoadFailed
+from .model import Status, Trial, Verdict
+from .mutate import FINITE, candidates, owner_weights
+from .trials import Trials, Watched
+
+_GIVEN = 16  # argument tuples of a source that are looked at
+_KEPT = 24
+_TRIES = 400
+_SECONDS = 10.0
+
+Say = Callable[[str], None]
+
+
+def prove(trial: Trial, say: Say) -> Verdict:
+    """Return the verdict; `say` is told what goes on, for whoever has to end us."""
+    return _Proof(trial, say).verdict()
+
+
+class _Proof:
+    def __init__(self, trial: Trial, say: Say) -> None:
+        self.trial, self.say = trial, say
+        self.why: list[str] = []  # sources that gave nothing
+        self.tried = 0
+
+    def verdict(self) -> Verdict:
+        self.say("importing the original")
+        try:
+            self.trials = Trials(self.trial)
+        except LoadFailed as error:
+            return Verdict(Status.UNPROVED, str(error))
+        chosen = self.choose()
+        unseen = self.trials.arms.unseen()
+        arms = self.trials.arms.count()
+        if not chosen:
+            why = "; ".join(dict.fromkeys(self.why)) or "no source of inputs"
+            return Verdict(Status.UNPROVED, f"no inputs: {why}"[:400], arms=arms)
+        merged: Verdict | None = None
+        for cases in chosen:
+            judged = Judge(self.trials, cases, self.say).verdict()
+            merged = judged if merged is None else _merged(merged, judged)
+            if merged.status is not Status.PROVED:
+                break
+        assert merged is not None
+        merged = replace(merged, arms=arms)
+        if merged.status is Status.PROVED and unseen:
+            reason = f"{unseen[0].missing} ({self.tried} inputs tried)"
+            return replace(merged, status=Status.UNPROVED, reason=reason)
+        return merged
+
+    def choose(self) -> list[list[Case]]:
+        """Cases to judge, a list for each source that drives arms no better one does."""
+        chosen: list[list[Case]] = []
+        for drive in drives(self.trial, self.trials.watched):
+            if isinstance(drive, NoInputs):
+                self.why.append(str(drive))
+                continue
+            if chosen and not self.trials.arms.unseen():
+                break
+            self.say(f"running the original on inputs of {drive.source}")
+            cases, useful = self.cases(drive)
+            if cases and (useful or not chosen):
+                chosen.append(cases)
+        return chosen
+
+    def cases(self, drive: Drive) -> tuple[list[Case], bool]:
+        """Cases of a drive: those that reach new arms, others of its own, a few variants."""
+        try:
+            count = len(drive.calls(self.trials.watched))
+            given = [Case(drive, i) for i in range(min(count, _GIVEN))]
+            if not given:
+                raise NoInputs(f"{drive.source} gives no inputs")
+            runs = [self.watch(case) for case in given]
+            if not self.trials.plain and all(is_refused(run.error) for run in runs):
+                self.trials.plain = True  # torch.cond and its like fail before they do anything
+                runs = [self.watch(case) for case in given]
+        except NoInputs as why:
+            self.why.append(str(why))
+            return [], False
+        except Exception as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+            self.why.append(f"{drive.source}: {said}")
+            return [], False
+        useful = False
+        seen: set[int] = set()
+        for run in runs:
+            useful |= self.take(run)
+            seen |= run.reached
+        found = self.search(drive, given) if self.trials.arms.unseen() else []
+        useful |= bool(found)
+        touched = bool(seen) or not self.trials.arms.arms or bool(found)
+        if not touched and drive.source != "search":
+            self.why.append(f"{drive.source} doesn't reach the changed lines")
+        kept = [*given, *found][:_KEPT]
+        return [*kept, *self.variants(drive, given, runs, _KEPT - len(kept))], useful
+
+    def watch(self, case: Case) -> Watched:
+        self.tried += 1
+        return self.trials.watch(case)
+
+    def take(self, run: Watched) -> bool:
+        """Count the arms of a run; whether one of them is new."""
+        arms = self.trials.arms
+        new = any(arms.arms[n].needed and not arms.arms[n].seen for n in run.reached)
+        arms.accept(run.reached)
+        return new
+
+    def search(self, drive: Drive, given: list[Case]) -> list[Case]:
+        """Change given inputs until every arm ran: what reaches a new arm is changed further."""
+        kept: list[Case] = []
+        queue = list(given)
+        deadline, tries = time.monotonic() + _SECONDS, 0
+        while queue and self.trials.arms.unseen():
+            base = queue.pop(0)
+            call = base.make(self.trials.watched)
+            weights = owner_weights(drive.target(self.trials.watched).owner)
+            for change in candidates(call, self.trials.arms.literals, weights):
+                if tries >= _TRIES or time.monotonic() > deadline:
+                    return kept
+                tries += 1
+                case = Case(drive, base.index, (*base.changes, *change))
+                run = self.watch(case)
+                if run.error is not None and not run.meant:
+                    continue  # no input that the program is for
+                if self.take(run):
+                    kept.append(case)
+                    if len(case.changes) < 3:
+                        queue.append(case)
+                    if not self.trials.arms.unseen():
+                        return kept
+        return kept
+
+    def variants(
+        self, drive: Drive, given: list[Case], runs: list[Watched], room: int
+    ) -> list[Case]:
+        """Other finite values for an input that works: more than the arms need, and cheap."""
+        for case, run in zip(given, runs):
+            if run.error is None:
+                found = [Case(drive, case.index, (("*", kind, None),)) for kind in FINITE]
+                tried = [(one, self.watch(one)) for one in found[: max(room, 0)]]
+                return [one for one, its in tried if its.error is None]
+        return []
+
+
+def _merged(a: Verdict, b: Verdict) -> Verdict:
+    """Both together; `b` was judged after `a` was proved."""
+
+    def both(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(i + j for i, j in zip(x, y))
+
+    worst = a if a.status is not Status.PROVED else b
+    return replace(
+        worst,
+        source=f"{a.source} and {b.source}" if a.source != b.source else a.source,
+        inputs=a.inputs + b.inputs,
+        breaks=both(a.breaks, b.breaks),  # type: ignore[arg-type]
+        graphs=both(a.graphs, b.graphs),  # type: ignore[arg-type]
+        gradients=a.gradients or b.gradients,
+        kernels=a.kernels if a.kernels[0] else b.kernels,
+        seconds=a.seconds,
+        notes=tuple(dict.fromkeys([*a.notes, *b.notes])),
+    )

@@ -1,0 +1,215 @@
+"""Wrong rewrites are refuted, each for its own reason; the right ones beside them are proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from compile_lint.linter.prove.model import Status
+
+from .trials import trial
+
+BRANCH = """
+def f(x):
+    if x.sum() > 0:
+        y = x * 2
+    else:
+        y = x - 1
+    return y + 1
+"""
+WHERE = "def f(x):\n    y = torch.where(x.sum() > 0, {}, {})\n    return y + 1\n"
+LIVE = """
+def f(x):
+    n = x.sum()
+    if n > 0:
+        y = x * 2
+        n = n + 1
+    else:
+        y = x - 1
+    return y, n
+"""
+LOOP = """
+def f(x):
+    while x.sum() < 100:
+        x = x * 2 + 1
+    return x
+"""
+WHILE = """
+def f(x):
+    (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: ({},), (x{},))
+    return x
+"""
+TWO = """
+def f(a, b):
+    while a < 5:
+        a = a + 1
+        b = b + a
+    return b
+"""
+TWO_LOOPED = """
+def f(a, b):
+    a, b = torch.while_loop(
+        lambda a, b: a < 5, lambda a, b: ({}), (a.clone(), b.clone())
+    )
+    return b
+"""
+ROOT = """
+def f(x):
+    if x.min() > 0:
+        y = x.sqrt()
+    else:
+        y = x * 0.5
+    return y
+"""
+IN_PLACE = """
+def f(x):
+    if x.sum() > 0:
+        x.mul_(2)
+    return x + 1
+"""
+DRAWS = """
+def f(x):
+    if x.sum() > 0:
+        y = x + torch.rand(3, 4)
+    else:
+        y = x - torch.rand(3, 4)
+    return y
+"""
+RAISES = """
+def f(x):
+    if (x < 0).any():
+        raise ValueError("negative")
+    return x.sqrt()
+"""
+CLONES = """
+def f(x):
+    if x.sum() > 0:
+        y = x.clone()
+    else:
+        y = x.clone() + 0
+    return y
+"""
+ONE = "[(torch.randn(3, 4),)]"
+BOTH = "[(torch.rand(3, 4) + 1,), (-torch.rand(3, 4),)]"
+# name: (original, rewrite, inputs, what the reason says)
+WRONG = {
+    "swapped arms": (BRANCH, WHERE.format("x - 1", "x * 2"), "", "the output differs"),
+    "swapped arms, one input": (BRANCH, WHERE.format("x - 1", "x * 2"), ONE, "the output differs"),
+    "one arm only": (BRANCH, WHERE.format("x * 2", "x - 1.01"), BOTH, "the output differs"),
+    "dropped live-out": (
+        LIVE,
+        "def f(x):\n    n = x.sum()\n    y = torch.where(n > 0, x * 2, x - 1)\n    return y, n\n",
+        ONE,
+        "the output[1] differs",
+    ),
+    "stale carry": (
+        TWO,
+        TWO_LOOPED.format("a + 1, b + a"),
+        "[(torch.zeros(()), torch.ones(()))]",
+        "the output differs",
+    ),
+    "wrong dtype": (BRANCH, WHERE.format("x * 2", "(x - 1).double()"), BOTH, "the dtype of"),
+    "wrong shape": (
+        BRANCH,
+        WHERE.format("x * 2", "x - 1").replace("y + 1", "y[None] + 1"),
+        BOTH,
+        "the shape of",
+    ),
+    "missing clone": (
+        CLONES,
+        "def f(x):\n    y = x\n    return y\n",
+        BOTH,
+        "shares memory with argument",
+    ),
+    "lost in-place write": (
+        IN_PLACE,
+        "def f(x):\n    x = torch.where(x.sum() > 0, x * 2, x)\n    return x + 1\n",
+        BOTH,
+        "the arguments after the call",
+    ),
+    "poisoned gradient": (
+        ROOT,
+        "def f(x):\n    y = torch.where(x.min() > 0, x.sqrt(), x * 0.5)\n    return y\n",
+        "[(torch.rand(3, 4) + 1,), (torch.zeros(3, 4),)]",
+        "the gradient of `argument 0` differs: nan against",
+    ),
+    "detached": (BRANCH, WHERE.format("x.detach() * 2", "x - 1"), BOTH, "the gradient of"),
+    "extra draw": (
+        DRAWS,
+        "def f(x):\n    a, b = torch.rand(3, 4), torch.rand(3, 4)\n"
+        "    y = torch.where(x.sum() > 0, x + a, x - a)\n    return y\n",
+        BOTH,
+        "random numbers are drawn differently",
+    ),
+    "exception lost": (
+        RAISES,
+        "def f(x):\n    return x.clamp(min=0).sqrt()\n",
+        ONE,
+        "ValueError is not raised",
+    ),
+    "exception gained": (
+        "def f(x):\n    if x.sum() > 0:\n        x = x * 2\n    return x\n",
+        "def f(x):\n    torch._check(x.sum() > 0)\n    x = x * 2\n    return x\n",
+        ONE,
+        "is raised: ",
+    ),
+    "still breaks": (
+        BRANCH,
+        "def f(x):\n    y = x * 2 if x.sum() > 0 else x - 1\n    return y + 1\n",
+        ONE,
+        "fullgraph=True) fails (line 5)",
+    ),
+    "other type": (
+        BRANCH,
+        WHERE.format("x * 2", "x - 1").replace("return y + 1", "return (y + 1,)"),
+        ONE,
+        "is a tuple",
+    ),
+}
+MODULES = {
+    "stale state": (
+        "    def forward(self, x):\n        if x.sum() > 0:\n            self.seen += 1\n"
+        "        return self.lin(x) * self.seen\n",
+        "    def forward(self, x):\n        seen = self.seen + torch.where(x.sum() > 0, 1, 0)\n"
+        "        return self.lin(x) * seen\n",
+        "the state after the call.seen differs",
+    ),
+    "dead weight": (
+        "    def forward(self, x):\n        if x.sum() > 0:\n            return self.lin(x)\n"
+        "        return self.lin(x) * 2\n",
+        "    def forward(self, x):\n        with torch.no_grad():\n            y = self.lin(x)\n"
+        "        return torch.where(x.sum() > 0, y, y * 2)\n",
+        "the gradient of",
+    ),
+}
+
+
+def check(prover: Any, before: str, after: str, says: str, **more: Any) -> None:
+    verdict = prover.prove(trial(before, after, **more))
+    assert verdict.status is Status.REFUTED, verdict
+    assert says in verdict.reason
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(prover, name):
+    before, after, inputs, says = WRONG[name]
+    check(prover, before, after, says, examples=inputs, target="f")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_wrong_module(prover, name):
+    head = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lin = nn.Linear(4, 2)\n"
+        "        self.register_buffer('seen', torch.zeros(()))\n\n"
+    )
+    before, after, says = MODULES[name]
+    check(
+        prover,
+        head + before,
+        head + after,
+        says,
+        function="Net.forward",
+        examples=BOTH,
+        target="Net",
+    )
