@@ -1,0 +1,53 @@
+"""An `if` or a conditional expression on a tensor → its rewrites, best first.
+
+Cheap arms are both computed (`where`, then `where` with operands made safe, then `torch.cond`);
+arms that call modules, products or project functions run only when they are taken.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from ..base.context import Context
+from ..base.finding import Fix
+from ..base.rewriting import Code, Declined
+from .arms import branch_of, heavy
+from .cond import cond_fix
+from .predicates import tensor_test
+from .where import where_fix
+
+Build = Callable[[Code], Fix]
+
+
+def branch_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the rewrites of an `if` on a tensor. Raises Declined when there is none."""
+    branch = branch_of(stmt, ctx, code)
+
+    def where(fresh: Code) -> Fix:
+        return where_fix(branch, tensor_test(stmt.test, ctx, fresh), ctx, fresh)
+
+    def guarded(fresh: Code) -> Fix:
+        return where_fix(branch, tensor_test(stmt.test, ctx, fresh), ctx, fresh, guarded=True)
+
+    def cond(fresh: Code) -> Fix:
+        return cond_fix(branch, tensor_test(stmt.test, ctx, fresh), ctx, fresh)
+
+    costly = heavy(branch.expressions, ctx)
+    return alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+
+
+def alternatives(builders: list[Build], code: Code) -> Iterator[Fix]:
+    """Yield what the builders make; raises the first one's Declined when all of them decline."""
+    reason: Declined | None = None
+    found = False
+    for build in builders:
+        try:
+            fix = build(code.anew())
+        except Declined as declined:
+            reason = reason or declined
+            continue
+        found = True
+        yield fix
+    if not found and reason is not None:
+        raise reason
