@@ -19,7 +19,7 @@ from .fresh import is_fresh
 from .guarded import Guard
 from .layout import flat, parsed, receiver, statement, tidy
 
-_OPERATORS = {
+OPERATORS = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -338,7 +338,7 @@ class ArmReader:
             return Write(key, stmt.value, stmt) if key else None
         if isinstance(stmt, ast.AugAssign):
             key = _key(stmt.target)
-            sign = _OPERATORS[type(stmt.op)]
+            sign = OPERATORS[type(stmt.op)]
             return Write(key, stmt.value, stmt, sign, "", self._seen(stmt.target)) if key else None
         call = stmt.value if isinstance(stmt, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
