@@ -7,7 +7,6 @@ that the old value is still there for the other arm.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,26 +17,7 @@ from ..base.scopes import dotted
 from .fresh import is_fresh
 from .guarded import Guard
 from .layout import flat, parsed, receiver, statement, tidy
-
-OPERATORS = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
-# in-place methods without an out-of-place twin of the same name
-_NO_TWIN = frozenset(
-    {"requires_grad_", "detach_", "resize_", "set_", "retain_grad", "share_memory_"}
-)
+from .writes import Write, is_empty, stored, targets_of, write_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +26,6 @@ class Outcome:
 
     text: str
     fact: Fact
-    in_place: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A statement that gives one target a value."""
-
-    key: str
-    value: ast.expr
-    stmt: ast.stmt
-    operator: str = ""
-    method: str = ""
     in_place: bool = False
 
 
@@ -87,7 +55,7 @@ class ArmReader:
         code: Code,
         suffix: str,
     ) -> None:
-        self.statements, self.returned = [s for s in statements if not _empty(s)], returned
+        self.statements, self.returned = [s for s in statements if not is_empty(s)], returned
         self.alive, self.start, self.indent = alive, start, indent
         self.ctx, self.code, self.suffix = ctx, code, suffix
         self.guard: Guard | None = None
@@ -246,7 +214,7 @@ class ArmReader:
                 if not isinstance(inner, (ast.Name, ast.Attribute)):
                     continue
                 name = dotted(inner)
-                if name == root and not (write.key != root and inner in _targets(node)):
+                if name == root and not (write.key != root and inner in targets_of(node)):
                     return False
                 if name in read and not isinstance(inner.ctx, ast.Load):
                     if name in stored(node) and name not in self.alive:
@@ -330,29 +298,7 @@ class ArmReader:
 
     def write(self, stmt: ast.stmt) -> Write | None:
         """Return a statement as one write, None for other statements."""
-        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
-            key = _key(stmt.targets[0])
-            return Write(key, stmt.value, stmt) if key else None
-        if isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
-            key = _key(stmt.target)
-            return Write(key, stmt.value, stmt) if key else None
-        if isinstance(stmt, ast.AugAssign):
-            key = _key(stmt.target)
-            sign = OPERATORS[type(stmt.op)]
-            return Write(key, stmt.value, stmt, sign, "", self._seen(stmt.target)) if key else None
-        call = stmt.value if isinstance(stmt, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            name, key = call.func.attr, _key(call.func.value)
-            tags = self.ctx.torch.tags(f"torch.Tensor.{name}")
-            tensor = isinstance(self.ctx.fact(call.func.value), Tensor)
-            if key and tensor and "inplace" in tags and name not in _NO_TWIN:
-                if any(isinstance(a, ast.Starred) for a in call.args):
-                    return None
-                known = self.ctx.torch.method(name[:-1]) is not None
-                if known or name in ("zero_", "fill_", "copy_"):
-                    seen = self._seen(call.func.value)
-                    return Write(key, call, stmt, "", name[:-1], seen)
-        return None
+        return write_of(stmt, self._seen, self.ctx, self.code)
 
     def _seen(self, target: ast.expr) -> bool:
         """Say whether others see what is written to a target in place."""
@@ -375,44 +321,3 @@ class ArmReader:
 
 
 _NOTHING = Fact()
-
-
-def _key(target: ast.expr) -> str:
-    """Return the text that stands for a target, "" where it can't be read before it is written."""
-    if isinstance(target, ast.Name):
-        return target.id
-    if isinstance(target, ast.Attribute):
-        return dotted(target)
-    if isinstance(target, ast.Subscript) and dotted(target.value):
-        return re.sub(r"\(((?:[^()]*:[^()]*))\)", r"\1", ast.unparse(target))
-    return ""
-
-
-def stored(node: ast.AST) -> set[str]:
-    """Return the names that a statement binds, comprehensions' own left out."""
-    found = set()
-    stack = [node]
-    while stack:
-        inner = stack.pop()
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
-            found.add(inner.id)
-        elif isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
-            found.add(inner.name)
-            continue
-        elif isinstance(inner, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            continue
-        stack.extend(ast.iter_child_nodes(inner))
-    return found
-
-
-def _targets(node: ast.AST) -> list[ast.expr]:
-    """Return what a statement assigns items or attributes of."""
-    if not isinstance(node, ast.Assign):
-        return []
-    return [t.value for t in node.targets if isinstance(t, (ast.Subscript, ast.Attribute))]
-
-
-def _empty(stmt: ast.stmt) -> bool:
-    return isinstance(stmt, ast.Pass) or (
-        isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
-    )

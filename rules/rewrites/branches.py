@@ -14,6 +14,7 @@ from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
 from .arms import branch_of, heavy
 from .cond import cond_fix
+from .empties import unguarded_fix
 from .predicates import tensor_test
 from .where import where_fix
 
@@ -22,6 +23,11 @@ Build = Callable[[Code], Fix]
 
 def branch_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
     """Yield the rewrites of an `if` on a tensor. Raises Declined when there is none."""
+    if not stmt.orelse:
+        dropped = attempt(lambda fresh: unguarded_fix(stmt, ctx, fresh), code)
+        if isinstance(dropped, Fix):
+            yield dropped
+            return
     branch = branch_of(stmt, ctx, code)
 
     def where(fresh: Code) -> Fix:
@@ -34,7 +40,27 @@ def branch_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
         return cond_fix(branch, tensor_test(stmt.test, ctx, fresh), ctx, fresh)
 
     costly = heavy(branch.expressions, ctx)
-    return alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+    yield from alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+
+
+def size_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the rewrites of an `if` on a size that depends on data. Raises Declined."""
+    dropped = attempt(lambda fresh: unguarded_fix(stmt, ctx, fresh), code)
+    if isinstance(dropped, Fix):
+        yield dropped
+        return
+    try:
+        yield from branch_fixes(stmt, ctx, code)
+    except Declined as declined:
+        raise dropped from declined
+
+
+def attempt(build: Build, code: Code) -> Fix | Declined:
+    """Return what a builder makes, or why it declines."""
+    try:
+        return build(code.anew())
+    except Declined as declined:
+        return declined
 
 
 def alternatives(builders: list[Build], code: Code) -> Iterator[Fix]:
@@ -42,12 +68,11 @@ def alternatives(builders: list[Build], code: Code) -> Iterator[Fix]:
     reason: Declined | None = None
     found = False
     for build in builders:
-        try:
-            fix = build(code.anew())
-        except Declined as declined:
-            reason = reason or declined
-            continue
-        found = True
-        yield fix
+        made = attempt(build, code)
+        if isinstance(made, Fix):
+            found = True
+            yield made
+        else:
+            reason = reason or made
     if not found and reason is not None:
         raise reason

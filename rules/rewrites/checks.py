@@ -38,7 +38,7 @@ def raise_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
         raise Declined("something happens before the raise")
     end = failing[-1]
     assert isinstance(end, ast.Raise)
-    name, message = _raised(end, stmt.test, ctx)
+    name, message = _raised(end, failing, stmt.test, ctx)
     indent = code.indent(stmt)
     elif_ = code.text(stmt).startswith("elif")
     inner = indent + code.step if elif_ else indent
@@ -176,13 +176,20 @@ def _of_size(test: ast.expr, ctx: Context) -> bool:
     )
 
 
-def _raised(stmt: ast.Raise, test: ast.expr, ctx: Context) -> tuple[str, str]:
+def _raised(
+    stmt: ast.Raise, block: Sequence[ast.stmt], test: ast.expr, ctx: Context
+) -> tuple[str, str]:
     """Return the name of what is raised, and a constant message."""
     error = stmt.exc
     if error is None:
         raise Declined("the exception is one that was caught before")
     if isinstance(error, ast.Call):
         given = error.args[0] if error.args else None
+        for earlier in block if isinstance(given, ast.Name) else ():
+            plain = isinstance(earlier, ast.Assign) and len(earlier.targets) == 1
+            if plain and shown(earlier.targets[0]) == given.id:  # type: ignore[attr-defined]
+                given = earlier.value  # type: ignore[attr-defined]
+                break
         return shown(error.func), _message(given, test, ctx)
     return shown(error), _message(None, test, ctx)
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base.context import Context
-from ..base.facts import Tensor, options
+from ..base.facts import Sequence, Tensor, options
 from ..base.finding import Fix
 from ..base.reading import tensor_of
 from ..base.rewriting import Code, Declined
@@ -137,7 +137,15 @@ def _expression(title: str, node: ast.expr, text: str, test: Test, ctx: Context,
     if prefix is not None:
         lines = statement(prefix, text, code.indent(stmt), code.width, code.step)
         return code.fix(title, [*edits, code.lines(stmt, lines)])
-    return code.fix(title, [*edits, code.replace(node, _inside(text, node, ctx))])
+    new = _inside(text, node, ctx)
+    whole = getattr(stmt, "value", None)
+    prefix = _prefix(stmt, whole, code) if isinstance(whole, ast.expr) else None
+    grown = code.indent(stmt) + flat(code.text(stmt, {node: new})) if prefix is not None else ""
+    if isinstance(whole, ast.expr) and prefix is not None and len(grown) > code.width:
+        value = code.text(whole, {node: new})
+        lines = statement(prefix, value, code.indent(stmt), code.width, code.step)
+        return code.fix(title, [*edits, code.lines(stmt, lines)])
+    return code.fix(title, [*edits, code.replace(node, new)])
 
 
 def _prefix(stmt: ast.stmt, node: ast.expr, code: Code) -> str | None:
@@ -167,3 +175,45 @@ def _inside(text: str, node: ast.expr, ctx: Context) -> str:
 def is_tensor(node: ast.expr, ctx: Context) -> bool:
     """Say whether an expression may be a tensor."""
     return any(isinstance(option, Tensor) for option in options(ctx.fact(node)))
+
+
+def filter_fixes(node: ast.AST, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield `sum(e for v in xs if t)` as a sum of `torch.where(t, e, 0)`. Raises Declined."""
+    parent = ctx.parent(node)
+    if not isinstance(node, (ast.GeneratorExp, ast.ListComp)) or len(node.generators) > 1:
+        raise Declined("how many elements are kept depends on data")
+    if not isinstance(parent, ast.Call) or ctx.callee(parent).name != "builtins.sum":
+        raise Declined("how many elements are kept depends on data")
+    loop = node.generators[0]
+    if len(loop.ifs) != 1 or loop.is_async:
+        raise Declined("the elements are filtered twice")
+    test = tensor_test(loop.ifs[0], ctx, code).whole()
+    found = code.effects([node.elt])
+    if not found.pure:
+        raise Declined("an element has effects, which must not happen in vain")
+    picked = pick(test.text, flat(code.text(node.elt)), "0", code.spell("torch.where"))
+    over = f"for {flat(code.text(loop.target))} in {flat(code.text(loop.iter))}"
+    text = f"{picked} {over}"
+    single = isinstance(node, ast.GeneratorExp) and len(parent.args) == 1
+    ends = ("", "") if single and not code.text(node).startswith("(") else ("(", ")")
+    ends = ("[", "]") if isinstance(node, ast.ListComp) else ends
+    yield code.fix("add zero instead of filtering", [code.replace(node, ends[0] + text + ends[1])])
+
+
+def sorted_fixes(node: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield `sorted(…)` of tensors as a sort of one tensor. Raises Declined."""
+    keywords = {k.arg: k.value for k in node.keywords}
+    backwards = keywords.pop("reverse", None)
+    if ctx.callee(node).name != "builtins.sorted" or keywords:
+        raise Declined("what is ordered by tensors are Python objects")
+    if backwards is not None and not isinstance(backwards, ast.Constant):
+        raise Declined("the direction isn't written here")
+    items = flat(code.text(node.args[0]))
+    known = [o for o in options(ctx.fact(node.args[0])) if isinstance(o, Sequence)]
+    if not is_tensor(node.args[0], ctx):
+        if not known or not known[0].items:
+            raise Declined("how many tensors are ordered isn't known")
+        items = f"{code.spell('torch.stack')}({items})"
+    down = isinstance(backwards, ast.Constant) and bool(backwards.value)
+    text = f"list({receiver(items)}.sort({'descending=True' if down else ''}).values)"
+    yield code.fix("sort as one tensor", [code.replace(node, text)])

@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from ..base.context import Context
 from ..base.facts import Fact, Instance, Tensor, options
 from ..base.finding import Fix
+from ..base.hops import operator_of
 from ..base.rewriting import Code, Declined
-from .arm_reader import ArmReader, stored
+from .arm_reader import ArmReader
 from .arms import Branch, alike, before, is_number, pairs
 from .fresh import is_fresh
 from .layout import flat, receiver, statement
 from .predicates import Test
 from .where import Form
+from .writes import stored
 
 _COMPUTED = ast.BinOp(ast.Constant(0), ast.Add(), ast.Constant(0))  # a value made by computing
 
@@ -66,9 +68,13 @@ class Arm:
         """Return the last plain value of a name in the arm, None where it has none."""
         for stmt in reversed(self.statements):
             if name in stored(stmt):
-                plain = isinstance(stmt, ast.Assign) and len(stmt.targets) == 1
-                if plain and isinstance(stmt.targets[0], ast.Name):  # type: ignore[attr-defined]
-                    return stmt.value  # type: ignore[attr-defined]
+                if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+                    target, value = stmt.targets[0], stmt.value
+                    if isinstance(target, ast.Name):
+                        return value
+                    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                        named = [getattr(t, "id", "") for t in target.elts]
+                        return value.elts[named.index(name)] if name in named else _COMPUTED
                 return _COMPUTED
         return None
 
@@ -90,10 +96,10 @@ class Cond(Form):
             texts = [_lambda(arm, names, ctx, code) for arm in short if arm is not None]
             call = f"{cond}({predicate}, {', '.join(texts)}{given})"
             return self._statement(prefix, call, indent)
-        first = (
-            self.branch.header or self.test.guard or code.block_of(branch.stmt)[0] is branch.stmt
-        )
-        lines = [] if first and not self.test.before else [""]
+        holder = ctx.parent(branch.stmt) or ctx.function
+        opens = isinstance(holder, (ast.FunctionDef, ast.AsyncFunctionDef)) and not self.test.guard
+        first = opens and code.block_of(branch.stmt)[0] is branch.stmt and not self.test.before
+        lines = [] if first else [""]
         functions = []
         for arm, word in zip(arms, ("true_branch", "false_branch")):
             for value in arm.values:
@@ -190,7 +196,9 @@ def check(arm: Arm, ctx: Context, code: Code) -> None:
             raise Declined("an arm has sizes that depend on data")
         if isinstance(node, ast.Call) and code.effects([node]).unknown:
             module = any(isinstance(o, Instance) and o.module for o in options(ctx.fact(node.func)))
-            if ctx.callee(node).project is None and not module:
+            callee = ctx.callee(node)
+            nested = operator_of(callee.name) in ("cond", "while_loop")
+            if callee.project is None and not module and not nested:
                 what = flat(code.text(node.func))
                 raise Declined(f"an arm calls `{what}`, of which nothing is known")
 
@@ -205,16 +213,19 @@ def tensors_read(arms: Sequence[Arm], ctx: Context, code: Code, stmt: ast.stmt) 
         for value in arm.values:
             if isinstance(value, str) and value not in arm.binds():
                 found[value] = None
+        for name in (*found, *(reads & rebound)):
+            if is_number(before(name, stmt, ctx, code)):
+                raise Declined(f"`{name}` is a Python number that an arm changes")
         for node in sorted(_loads(arm), key=lambda node: (node.lineno, node.col_offset)):
             if node.id not in bound or node.id in found:
                 continue
             fact = ctx.fact(node)
-            before = node.id in reads or not any(node.id in stored(s) for s in arm.statements)
-            if any(isinstance(o, Tensor) for o in options(fact)) and before:
+            early = node.id in reads or not any(node.id in stored(s) for s in arm.statements)
+            if any(isinstance(o, Tensor) for o in options(fact)) and early:
                 if any(getattr(o, "kind", "") == "NoneType" for o in options(fact)):
                     continue
                 found[node.id] = None
-            elif before and node.id in rebound:
+            elif early and node.id in rebound:
                 if is_number(fact):
                     raise Declined(f"`{node.id}` is a Python number that an arm changes")
                 found[node.id] = None
@@ -245,6 +256,10 @@ def handed(value: ast.expr | str, arm: Arm, names: Sequence[str], ctx: Context, 
         return (
             ends[0] + ", ".join(parts) + ("," if len(parts) == 1 and ends == "()" else "") + ends[1]
         )
+    if isinstance(value, ast.Dict) and None not in value.keys:
+        keys = [flat(code.text(key)) for key in value.keys if key is not None]
+        given = [handed(part, arm, names, ctx, code) for part in value.values]
+        return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, given)) + "}"
     text = flat(code.text(value))
     if is_number(ctx.fact(value)):
         return _tensor(text, names, code)

@@ -186,6 +186,8 @@ class _Splitter:
         if len(inner) + len(joined) <= self.width:
             return [indent + ends[0], inner + joined, indent + ends[1]]
         lines = [line for part, text in zip(parts, texts) for line in self._part(part, text, inner)]
+        if len(parts) == 1 and not isinstance(node, ast.Tuple):
+            lines[-1] = lines[-1].removesuffix(",")
         return [indent + ends[0], *lines, indent + ends[1]]
 
     def _part(self, part: ast.expr | ast.keyword, text: str, indent: str) -> list[str]:

@@ -21,8 +21,8 @@ from ..base.facts import Const
 from ..base.finding import Edit, Fix
 from ..base.rewriting import Code, Declined
 from ..base.scopes import dotted, own
-from .arm_reader import OPERATORS
 from .layout import flat, receiver, statement
+from .writes import OPERATORS
 
 
 def clone_fix(values: Sequence[ast.expr], modules: Sequence[ast.expr], code: Code) -> Fix:

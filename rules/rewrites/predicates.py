@@ -15,9 +15,20 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from ..base.context import Context
-from ..base.facts import Array, Const, Fact, FromTensor, Sequence, ShapeInt, Static, Tensor, options
+from ..base.facts import (
+    Array,
+    Const,
+    Fact,
+    FromTensor,
+    Sequence,
+    ShapeInt,
+    Static,
+    Tensor,
+    Unknown,
+    options,
+)
 from ..base.finding import Edit
-from ..base.reading import data_in, tensor_of
+from ..base.reading import data_in, shown, tensor_of
 from ..base.rewriting import Code, Declined
 from .layout import flat, operand, receiver
 from .readings import Readings
@@ -117,6 +128,13 @@ class _Reader:
         for value in node.values:
             if value is not first:
                 self._freely(value)
+            late = value in static and any(
+                node.values.index(t) < node.values.index(value) for t in tensors
+            )
+            if late and any(isinstance(o, Unknown) for o in options(self.ctx.fact(value))):
+                raise Declined(
+                    f"nothing is known of `{shown(value, 40)}`, which comes after a tensor"
+                )
         if not tensors:
             raise Declined("the test reads no tensor that is known")
         parts = [self.test(value) for value in tensors]
@@ -313,7 +331,7 @@ def _module_name(node: ast.expr, ctx: Context) -> bool:
 def _surely(fact: Fact) -> bool:
     """Say whether a value is a tensor whenever it is a number at all."""
     kinds = options(fact)
-    return any(isinstance(o, Tensor) for o in kinds) and not any(
+    return any(isinstance(o, (Tensor, FromTensor)) for o in kinds) and not any(
         isinstance(o, (Const, Static, ShapeInt)) and getattr(o, "value", 0) is not None
         for o in kinds
     )

@@ -44,6 +44,8 @@ class Readings:
         return changes
 
     def _unread(self, node: ast.AST, changes: dict[ast.AST, str]) -> None:
+        if isinstance(node, (ast.Call, ast.Subscript)) and self._counted(node, changes):
+            return
         if isinstance(node, ast.Call):
             source = self._read(node)
             if source is not None:
@@ -58,6 +60,39 @@ class Readings:
             return
         for child in ast.iter_child_nodes(node):
             self._unread(child, changes)
+
+    def _counted(self, node: ast.Call | ast.Subscript, changes: dict[ast.AST, str]) -> bool:
+        """Count the mask where the size of what it selected is asked; say whether it was so."""
+        sized, exact = _sized(node)
+        if sized is None or not any(
+            isinstance(o, FromTensor) and o.how == "size" for o in options(self.ctx.fact(node))
+        ):
+            return False
+        made = _definition(sized.id, self.ctx)
+        mask = None if made is None else self._mask(made.value)
+        if made is None or mask is None or not (exact or _asks_zero(node, self.ctx)):
+            return False
+        steady = self.code.effects([mask]).pure
+        if not steady or not _steady(mask, made, sized, self.ctx, calls=True):
+            return False
+        self.followed.append((sized, made))
+        changes[node] = f"{receiver(flat(self.code.text(mask)))}.sum()"
+        return True
+
+    def _mask(self, made: ast.expr) -> ast.expr | None:
+        """Return the boolean mask whose elements an expression selects."""
+        found: ast.expr | None = None
+        if isinstance(made, ast.Call):
+            name = self.ctx.callee(made).name
+            if name in ("torch.nonzero", "torch.Tensor.nonzero", "torch.argwhere"):
+                method = name.startswith("torch.Tensor.") and isinstance(made.func, ast.Attribute)
+                found = made.func.value if method else made.args[0]  # type: ignore[attr-defined]
+            elif name in ("torch.masked_select", "torch.Tensor.masked_select"):
+                found = made.args[-1] if made.args else None
+        elif isinstance(made, ast.Subscript):
+            found = made.slice
+        fact = None if found is None else tensor_of(self.ctx.fact(found))
+        return found if fact is not None and fact.dtype == "bool" else None
 
     def _scalar(self, source: ast.expr, changes: dict[ast.AST, str], node: ast.AST) -> None:
         text = self.value(source)
@@ -117,12 +152,39 @@ def _definition(name: str, ctx: Context) -> ast.Assign | None:
     return made if plain and isinstance(made, ast.Assign) else None
 
 
-def _steady(source: ast.expr, made: ast.stmt, use: ast.AST, ctx: Context) -> bool:
+def _sized(node: ast.Call | ast.Subscript) -> tuple[ast.Name | None, bool]:
+    """Return the name whose size an expression is, and whether it counts the selected elements."""
+    inner: ast.expr | None = None
+    exact = True
+    if isinstance(node, ast.Subscript):
+        first = isinstance(node.slice, ast.Constant) and node.slice.value == 0
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and first:
+            inner = node.value.value
+    elif isinstance(node.func, ast.Name):
+        inner = node.args[0] if node.func.id == "len" and len(node.args) == 1 else None
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "size"):
+        zero = [isinstance(a, ast.Constant) and a.value == 0 for a in node.args]
+        exact = zero == [True]
+        inner = node.func.value if exact or node.func.attr == "numel" else None
+    return (inner if isinstance(inner, ast.Name) else None), exact
+
+
+def _asks_zero(node: ast.AST, ctx: Context) -> bool:
+    """Say whether a number is only compared with zero."""
+    parent = ctx.parent(node)
+    if not isinstance(parent, ast.Compare):
+        return True
+    sides = [parent.left, *parent.comparators]
+    return all(s is node or (isinstance(s, ast.Constant) and s.value == 0) for s in sides)
+
+
+def _steady(
+    source: ast.expr, made: ast.stmt, use: ast.AST, ctx: Context, calls: bool = False
+) -> bool:
     """Say whether an expression still means at `use` what it meant at `made`."""
     names = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)}
-    if ctx.loop(made) is not ctx.loop(use) or any(
-        isinstance(n, ast.Call) for n in ast.walk(source)
-    ):
+    called = any(isinstance(n, ast.Call) for n in ast.walk(source))
+    if ctx.loop(made) is not ctx.loop(use) or (called and not calls):
         return False
     for node in own(ctx.function):
         if isinstance(node, ast.Name) and node.id in names and not isinstance(node.ctx, ast.Load):
