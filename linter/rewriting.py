@@ -67,7 +67,12 @@ class FrameCode:
             start = self._comments_above(start, old)
         else:
             old = re.match(r"\s*", old)[0]  # type: ignore[index]
-        text = self._spliced(start, end, changes or {}, self._string_lines)
+        keyword = self._range(_head(statements[0]))[0]
+        if self._text.startswith("elif", keyword) and isinstance(statements[0], ast.If):
+            text = self._text[start:keyword]  # on its own it is an `if`
+            text += self._spliced(keyword + 2, end, changes or {}, self._string_lines)
+        else:
+            text = self._spliced(start, end, changes or {}, self._string_lines)
         lines = []
         for number, line in enumerate(text.split("\n")):
             if line.startswith(_KEPT):

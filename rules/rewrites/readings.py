@@ -53,6 +53,9 @@ class Readings:
                 return
             if any(isinstance(option, FromTensor) for option in options(self.ctx.fact(node))):
                 raise Declined(f"`{shown(node, 40)}` reads a tensor: its reading comes first")
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            if any(isinstance(option, FromTensor) for option in options(self.ctx.fact(node))):
+                raise Declined(f"`{shown(node, 40)}` is a size or a number that depends on data")
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             fact = self.ctx.fact(node)
             if any(isinstance(option, FromTensor) for option in options(fact)):

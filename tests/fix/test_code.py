@@ -64,6 +64,15 @@ def test_block_keeps_comments_and_strings() -> None:
     assert ask(text, question) == expected
 
 
+def test_block_of_an_elif_is_an_if() -> None:
+    text = function("if x.ndim:\n    x = y\nelif y.ndim:\n    y = x\nelse:\n    x = x\nreturn x\n")
+
+    def question(node: ast.FunctionDef, code: Code) -> object:
+        return code.block(node.body[0].orelse, "")  # type: ignore[attr-defined]
+
+    assert ask(text, question) == ["if y.ndim:", "    y = x", "else:", "    x = x"]
+
+
 def test_lines_keep_comments_that_would_be_lost() -> None:
     text = function("if x.any():  # noqa: B1\n    # why\n    x = y  # here\nreturn x\n")
 
