@@ -34,6 +34,8 @@ from .layout import flat, operand, receiver
 from .readings import Readings
 
 _KNOWN = (Const, Static)
+_SIGNS: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<="}
+_SIGNS |= {ast.Gt: ">", ast.GtE: ">="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,14 +394,6 @@ def _loose(node: ast.expr) -> bool:
 
 
 def _sign(op: ast.cmpop) -> str:
-    signs = {
-        ast.Eq: "==",
-        ast.NotEq: "!=",
-        ast.Lt: "<",
-        ast.LtE: "<=",
-        ast.Gt: ">",
-        ast.GtE: ">=",
-    }
-    if type(op) not in signs:
+    if type(op) not in _SIGNS:
         raise Declined("`is` compares objects, not values")
-    return signs[type(op)]
+    return _SIGNS[type(op)]
