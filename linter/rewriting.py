@@ -24,6 +24,9 @@ from .analysis.liveness import (
 from .context import FrameContext
 from .index.modules import Imported
 
+_TOOL_COMMENT = re.compile(
+    r"#\s*(noqa|type:|pyright:|mypy:|pylint:|ruff:|fmt:|isort:|pragma|nosec|compile-lint:)"
+)
 _KEPT = "\0"  # stands before a line that must not be moved: it starts inside a string
 
 
@@ -31,6 +34,7 @@ class FrameCode:
     """Source, names and flow of the function of a finished frame."""
 
     def __init__(self, frame: Frame, ctx: FrameContext) -> None:
+        self._frame = frame
         self._module = frame.module
         self._function = ctx.function
         self._closure = frozenset(name.partition(".")[0] for name in frame.closure)
@@ -63,7 +67,12 @@ class FrameCode:
             start = self._comments_above(start, old)
         else:
             old = re.match(r"\s*", old)[0]  # type: ignore[index]
-        text = self._spliced(start, end, changes or {}, self._string_lines)
+        keyword = self._range(_head(statements[0]))[0]
+        if self._text.startswith("elif", keyword) and isinstance(statements[0], ast.If):
+            text = self._text[start:keyword]  # on its own it is an `if`
+            text += self._spliced(keyword + 2, end, changes or {}, self._string_lines)
+        else:
+            text = self._spliced(start, end, changes or {}, self._string_lines)
         lines = []
         for number, line in enumerate(text.split("\n")):
             if line.startswith(_KEPT):
@@ -95,9 +104,41 @@ class FrameCode:
         behind = self._text[end:finish].strip()
         if self._text[begin:start].strip() or (behind and not behind.startswith("#")):
             raise Declined("the statement shares its line with others")
+        text = self._with_comments(first, last or first, text)
         if not text and finish < len(self._text):
             finish += 1
         return Edit(self._span(begin, finish), "\n".join(text))
+
+    def _with_comments(self, first: ast.stmt, last: ast.stmt, text: Sequence[str]) -> list[str]:
+        """Return the lines with the comments of the statements that they would lose."""
+        lines = list(text)
+        kept = "\n".join(lines)
+        numbers = range(_head(first).lineno, (last.end_lineno or last.lineno) + 1)  # type: ignore[attr-defined]
+        lost = [
+            comment
+            for number in numbers
+            if (comment := self._comments.get(number)) is not None
+            and comment not in kept
+            and not _TOOL_COMMENT.match(comment)
+        ]
+        if not lost:
+            return lines
+        place = 1 if lines and lines[0].strip() == "else:" else 0
+        model = lines[place] if place < len(lines) else self._module.line(first.lineno)
+        indent = re.match(r"\s*", model)[0]  # type: ignore[index]
+        return [*lines[:place], *(indent + comment for comment in lost), *lines[place:]]
+
+    @cached_property
+    def _comments(self) -> dict[int, str]:
+        """The comment on every line that has one."""
+        tokens = tokenize.generate_tokens(io.StringIO(self._text).readline)
+        return {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
+
+    @property
+    def width(self) -> int:
+        """How long this file lets its lines get."""
+        longest = max((len(line) for line in self._text.split("\n") if "#" not in line), default=0)
+        return next((width for width in (88, 100) if longest <= width), 120)
 
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that puts text in place of a node."""
@@ -110,6 +151,10 @@ class FrameCode:
         if self._text[begin:start].strip():
             raise Declined("the statement shares its line with others")
         return Edit(self._span(begin, begin), "".join(line + "\n" for line in text))
+
+    def anew(self) -> FrameCode:
+        """Return a fresh view of the same function."""
+        return FrameCode(self._frame, self._ctx)
 
     def fix(self, title: str, edits: Iterable[Edit], safety: Safety = Safety.NEEDS_PROOF) -> Fix:
         """Return the fix of these edits, with the imports that were found missing."""
@@ -197,6 +242,14 @@ class FrameCode:
     def may_alias(self, left: str, right: str) -> bool:
         """Say whether two names or dotted paths may share storage."""
         return self._aliases.may_alias(left, right)
+
+    def shared(self, name: str) -> bool:
+        """Say whether what is written to a name's tensor in place may be seen elsewhere."""
+        if "." in name or name in _parameters(self._function) or name in self._closure:
+            return True
+        return any(
+            other != name and other.partition(".")[0] != name for other in self._aliases.of(name)
+        )
 
     def block_of(self, stmt: ast.stmt) -> Sequence[ast.stmt]:
         """Return the block that a statement is one of."""

@@ -23,6 +23,9 @@ _PURE_METHODS = frozenset(
     "get keys values items copy count index split join strip lower upper startswith endswith "
     "format replace union intersection difference dim size numel".split()
 )
+_PURE_CLASSES = frozenset(
+    {"torch.finfo", "torch.iinfo", "torch.device", "torch.Size", "torch.Generator"}
+)
 _CONTAINER_WRITES = frozenset(
     "append extend insert pop remove clear sort reverse update add discard setdefault popitem "
     "appendleft popleft".split()
@@ -86,6 +89,7 @@ def _call(node: ast.Call, ctx: Context) -> tuple[set[str], bool, bool]:
         draws = "nondeterministic_seeded" in tags or training
         verdict = ctx.torch.dynamo(name)
         known = verdict in ("graph", "constant") or bool(tags) or _is_tensor_method(name)
+        known = known or name in _PURE_CLASSES
         return written, draws, known or ctx.torch.module(name) is not None
     if name.startswith("builtins."):
         return written, False, last in _PURE_BUILTINS

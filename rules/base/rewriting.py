@@ -99,10 +99,17 @@ class Code(Protocol):
         """One level of indentation as this file writes it, such as four spaces."""
         ...
 
+    @property
+    def width(self) -> int:
+        """How long this file lets its lines get: 88, or more where some line of it is longer."""
+        ...
+
     def lines(self, first: ast.stmt, text: Sequence[str], last: ast.stmt | None = None) -> Edit:
         """Return the edit that puts whole lines in place of the statements `first` to `last`.
 
-        No lines remove the statements (the caller sees to it that a block isn't left empty).
+        Comments of the statements that the lines don't repeat are kept above them, except those
+        that speak to tools (`noqa`, `type: ignore`). No lines remove the statements (the caller
+        sees to it that a block isn't left empty).
         """
         ...
 
@@ -147,12 +154,23 @@ class Code(Protocol):
         """Say whether two names or dotted paths may share storage."""
         ...
 
+    def shared(self, name: str) -> bool:
+        """Say whether what is written to a name's tensor in place may be seen under another name.
+
+        Parameters belong to the caller as well; attributes are always shared.
+        """
+        ...
+
     def block_of(self, stmt: ast.stmt) -> Sequence[ast.stmt]:
         """Return the block (body, orelse, …) that a statement is one of."""
         ...
 
     def uses(self, name: str) -> Sequence[ast.Name]:
         """Return the places where the function reads a local name, in source order."""
+        ...
+
+    def anew(self) -> Code:
+        """Return a fresh view of the same function, for another rewrite of the same sighting."""
         ...
 
     def fix(self, title: str, edits: Iterable[Edit], safety: Safety = Safety.NEEDS_PROOF) -> Fix:

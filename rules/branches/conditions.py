@@ -128,6 +128,24 @@ def of_size(test: ast.expr, ctx: Context, what: str) -> Iterator[Sighting]:
         yield sighting(found, what)
 
 
+def holding_if(node: ast.AST, ctx: Context) -> ast.If:
+    """Return the `if` statement that a part of its test was sighted in."""
+    stmt = ctx.statement(node)
+    assert isinstance(stmt, ast.If)
+    return stmt
+
+
+def untested_operator(node: ast.AST, ctx: Context) -> ast.expr:
+    """Return the outermost `and`, `or`, `not` around (or at) a node that nothing else tests."""
+    found = [
+        part
+        for part in (node, *ctx.ancestors(node))
+        if isinstance(part, ast.BoolOp)
+        or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not))
+    ]
+    return next(part for part in found if not is_tested(part, ctx))
+
+
 def raises(body: list[ast.stmt]) -> bool:
     """Say whether a block does nothing but raise."""
     plain = (ast.Expr, ast.Assign, ast.AnnAssign)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Mode, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Mode, Rule, Sighting
+from ..rewrites.branches import size_fixes
 from .conditions import COMPREHENSIONS, of_size, raises
 
 
@@ -71,3 +72,10 @@ def f(x: torch.Tensor):
             for generator in node.generators:
                 for condition in generator.ifs:
                     yield from of_size(condition, ctx, "the comprehension")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the body without the test, or the test as one of the mask."""
+        stmt = ctx.statement(sighting.node)
+        if not isinstance(stmt, ast.If) or sighting.node not in ast.walk(stmt.test):
+            raise Declined("a size that depends on data decides: keep full shapes and a mask")
+        return size_fixes(stmt, ctx, code)

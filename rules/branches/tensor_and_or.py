@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
-from .conditions import Read, first, is_tested, reads, sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.choices import combined_fixes
+from .conditions import Read, first, is_tested, reads, sighting, untested_operator
 
 
 class TensorAndOr(Rule):
@@ -90,3 +91,9 @@ def f(x: torch.Tensor):
         if read is not None:
             word = "and" if isinstance(node.op, ast.And) else "or"
             yield sighting(read, f"`{word}`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the operands combined as tensors."""
+        whole = untested_operator(sighting.node, ctx)
+        assert isinstance(whole, ast.BoolOp)
+        return combined_fixes(whole, ctx, code)

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     Array,
+    Code,
     Context,
     Example,
     Fact,
+    Fix,
     FromTensor,
     Mode,
     Rule,
@@ -20,6 +22,7 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.choices import tested_fixes
 
 
 class TensorAnyAll(Rule):
@@ -106,6 +109,11 @@ def f(x: torch.Tensor, y: torch.Tensor):
                 breaks=modes,
                 graph_breaks=None if modes == BOTH else (),
             )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the reduction of a tensor."""
+        assert isinstance(sighting.node, ast.Call)
+        return tested_fixes(sighting.node, "reduce as a tensor", ctx, code)
 
 
 def _element(iterable: Fact) -> Fact | None:

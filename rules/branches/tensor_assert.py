@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Context, Example, Rule, Sighting
+from ..base import BOTH, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.checks import assert_call_fixes, assert_fixes
 from .conditions import reads
 
 
@@ -117,6 +118,17 @@ def f(x: torch.Tensor):
             graph_breaks=None if read.modes == BOTH else (),
         )
 
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the assert in a form that is captured."""
+        if (
+            isinstance(sighting.node, ast.Call)
+            and ctx.callee(sighting.node).name == "torch._assert"
+        ):
+            return assert_call_fixes(sighting.node, ctx, code)
+        stmt = ctx.statement(sighting.node)
+        assert isinstance(stmt, ast.Assert)
+        return assert_fixes(stmt, ctx, code)
+
 
 def _function(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
     """`torch._assert(t, message)` asks for the value, unlike `torch._assert_async`."""
@@ -145,4 +157,5 @@ def _last(test: ast.expr) -> ast.expr | None:
         test = test.values[-1] if isinstance(test, ast.BoolOp) else test.value
     if isinstance(test, ast.Compare) and len(test.ops) > 1:
         return None
-    return None if isinstance(test, (ast.UnaryOp, ast.IfExp)) else test
+    negation = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    return None if negation or isinstance(test, ast.IfExp) else test

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.choices import tested_fixes
 from .conditions import Read, first, is_tested, sighting
 
 
@@ -79,3 +80,8 @@ def f(x: torch.Tensor):
             yield Sighting(
                 node, message, seen.fact, breaks=seen.breaks, graph_breaks=seen.graph_breaks
             )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the comparisons joined with `&`."""
+        assert isinstance(sighting.node, ast.Compare)
+        return tested_fixes(sighting.node, "join the comparisons with `&`", ctx, code)

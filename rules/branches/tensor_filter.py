@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     NONE,
+    Code,
     Const,
     Context,
+    Declined,
     Example,
     Fact,
+    Fix,
     Rule,
     Sequence,
     Sighting,
@@ -19,6 +22,7 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.choices import filter_fixes
 from .conditions import COMPREHENSIONS, Read, of_value, sighting
 
 
@@ -92,6 +96,13 @@ def f(x: torch.Tensor):
                     yield from of_value(condition, ctx, "the comprehension")
         elif isinstance(node, ast.Call):
             yield from self._filter(node, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a sum with zeros instead of what is filtered out."""
+        for node in (sighting.node, *ctx.ancestors(sighting.node)):
+            if isinstance(node, COMPREHENSIONS):
+                return filter_fixes(node, ctx, code)
+        raise Declined("how many elements are kept depends on data")
 
     def _filter(self, node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         callee = ctx.callee(node)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
-from .conditions import of_value, raises
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.branches import branch_fixes
+from .conditions import holding_if, of_value, raises
 
 
 class TensorIf(Rule):
@@ -127,3 +128,7 @@ def f(x: torch.Tensor, limit=None):
         assert isinstance(node, ast.If)
         if not raises(node.body) and not raises(node.orelse):
             yield from of_value(node.test, ctx, "`if`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the `if` as `torch.where` or `torch.cond`."""
+        return branch_fixes(holding_if(sighting.node, ctx), ctx, code)

@@ -5,17 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import (
-    Context,
-    Example,
-    Fact,
-    Mapping,
-    Rule,
-    Sequence,
-    Sighting,
-    options,
-)
+from ..base import Code, Context, Example, Fact, Fix, Mapping, Rule, Sequence, Sighting, options
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.matching import match_fix
 from .conditions import Read, of_size, of_value, sighting
 
 
@@ -119,6 +111,13 @@ def f(x: torch.Tensor):
             if case.guard is not None:
                 yield from of_value(case.guard, ctx, "the guard")
                 yield from of_size(case.guard, ctx, "the guard")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the `match` as an `if` chain, which is rewritten next."""
+        for node in (sighting.node, *ctx.ancestors(sighting.node)):
+            if isinstance(node, ast.Match):
+                yield match_fix(node, ctx, code)
+                return
 
 
 def _compared(

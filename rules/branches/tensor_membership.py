@@ -9,9 +9,12 @@ from ..base import (
     BOTH,
     Array,
     Certainty,
+    Code,
     Context,
+    Declined,
     Example,
     Fact,
+    Fix,
     FromTensor,
     Rule,
     Sequence,
@@ -19,6 +22,8 @@ from ..base import (
     Tensor,
 )
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.branches import branch_fixes
+from ..rewrites.choices import tested_fixes
 from .conditions import is_membership, is_tested
 
 
@@ -106,6 +111,17 @@ def f(x: torch.Tensor):
         """Yield a sighting when the search asks for tensor data."""
         assert isinstance(node, (ast.Compare, ast.Call))
         return _contains(node, ctx) if isinstance(node, ast.Compare) else _search(node, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the search as a tensor comparison, unless a test around it is rewritten whole."""
+        if not isinstance(sighting.node, ast.Compare):
+            raise Declined("the position in a Python list, or the error without one, is lost")
+        stmt = ctx.statement(sighting.node)
+        if isinstance(stmt, ast.If) and sighting.node in ast.walk(stmt.test):
+            return branch_fixes(stmt, ctx, code)
+        if is_tested(sighting.node, ctx):
+            raise Declined("what tests it comes first")
+        return tested_fixes(sighting.node, "compare as tensors", ctx, code)
 
 
 def _contains(node: ast.Compare, ctx: Context) -> Iterator[Sighting]:

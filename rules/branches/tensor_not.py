@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from .conditions import first, is_tested, reads, sighting
+from ..rewrites.choices import tested_fixes
+from .conditions import first, is_tested, reads, sighting, untested_operator
 
 
 class TensorNot(Rule):
@@ -70,3 +71,10 @@ def f(x: torch.Tensor):
             read = first(list(reads(node.operand, ctx)))
             if read is not None:
                 yield sighting(read, "`not`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the negated tensor."""
+        node = untested_operator(sighting.node, ctx)
+        if not isinstance(node, ast.UnaryOp):
+            raise Declined("`not` is called as a function")
+        return tested_fixes(node, "negate the tensor", ctx, code)

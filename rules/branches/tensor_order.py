@@ -9,9 +9,11 @@ from ..base import (
     BOTH,
     BoundMethod,
     Callee,
+    Code,
     Context,
     Example,
     Fact,
+    Fix,
     FromTensor,
     Function,
     Mode,
@@ -20,6 +22,7 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
+from ..rewrites.choices import sorted_fixes
 from .holding import element_of, tensor_inside
 
 
@@ -111,6 +114,11 @@ def f(x: torch.Tensor):
             yield from _sorted(node, callee, "key" in keywords, ctx)
         elif callee.name in ("builtins.min", "builtins.max") and keywords:
             yield from _extreme(node, callee, keywords, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a sort of one tensor."""
+        assert isinstance(sighting.node, ast.Call)
+        return sorted_fixes(sighting.node, ctx, code)
 
 
 def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterator[Sighting]:

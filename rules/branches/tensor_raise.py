@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Context, Example, Rule, Sighting
+from ..base import BOTH, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from .conditions import first, raises, reads
+from ..rewrites.checks import raise_fixes
+from .conditions import first, holding_if, raises, reads
 
 
 class TensorRaise(Rule):
@@ -97,3 +98,7 @@ def f(x: torch.Tensor, check=True):
                 breaks=read.modes,
                 graph_breaks=None if read.modes == BOTH else (),
             )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the check as one that stays in the graph."""
+        return raise_fixes(holding_if(sighting.node, ctx), ctx, code)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.choices import ternary_fixes
 from .conditions import of_value
 
 
@@ -80,3 +81,10 @@ def f(x: torch.Tensor, factor=None):
         """Yield a sighting when the condition is decided by tensor data."""
         assert isinstance(node, ast.IfExp)
         yield from of_value(node.test, ctx, "the conditional expression")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the expression as `torch.where` or `torch.cond`."""
+        for node in (sighting.node, *ctx.ancestors(sighting.node)):
+            if isinstance(node, ast.IfExp):
+                yield from ternary_fixes(node, ctx, code)
+                return

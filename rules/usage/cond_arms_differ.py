@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Sighting
+from ..base import Certainty, Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
-from .arms import operands, operator
-from .results import difference, unlike_arms
+from ..rewrites.operators import cast_fix, same_file
+from .arms import arms, operands, operator
+from .results import difference, odd_result, unlike_arms
 
 
 class CondArmsDiffer(Rule):
@@ -117,3 +118,14 @@ def f(x):
         if what is not None:
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
             yield Sighting(node, f"the arms of `cond` return {what}", certainty=certainty)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the arm that casts, or gives a number, with the dtype of its operand."""
+        assert isinstance(sighting.node, ast.Call)
+        found = list(arms(sighting.node, ctx))
+        same_file([arm.path for arm in found], ctx)
+        unlike = [(arm, value) for arm in found if (value := odd_result(arm, ctx)) is not None]
+        if len(found) != 2 or len(unlike) != 1 or not unlike[0][0].params:
+            raise Declined("which of the arms should give the other's dtype isn't clear")
+        arm, value = unlike[0]
+        yield cast_fix(value, arm.params[0], ctx, code)

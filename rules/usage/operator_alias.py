@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
+from ..rewrites.operators import clone_fix, same_file
 from .arms import arms, operator
-from .results import shared
+from .results import repeated, shared
 from .writes import writes
 
 
@@ -125,7 +126,7 @@ def f(x):
         if kind not in ("cond", "scan", "map"):
             return
         for given in node.args[1:3] if kind == "cond" else ():
-            if getattr(ctx.fact(given), "cls", "") == "torch.nn.Identity":
+            if _identity(given, ctx):
                 yield Sighting(node, f"arm `{ast.unparse(given)}` of `cond` returns its operand")
         for arm in arms(node, ctx):
             found = shared(arm, ctx)
@@ -137,6 +138,22 @@ def f(x):
                     "share memory",
                     certainty=certainty,
                 )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the function with clones of what it hands on."""
+        call = sighting.node
+        assert isinstance(call, ast.Call)
+        identities = [g for g in call.args[1:3] if _identity(g, ctx)]
+        values: list[ast.expr] = []
+        for arm in arms(call, ctx):
+            found = repeated(arm, ctx)
+            same_file([arm.path] if found else [], ctx)
+            values += found
+        yield clone_fix(values, identities, code)
+
+
+def _identity(given: ast.expr, ctx: Context) -> bool:
+    return getattr(ctx.fact(given), "cls", "") == "torch.nn.Identity"
 
 
 def _role(kind: str) -> str:

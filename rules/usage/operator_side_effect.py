@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Origin, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Origin, Rule, Sighting
 from ..base.hops import HOPS
+from ..rewrites.operators import copy_fix, same_file, step_fix
 from .arms import Arm, arms, operator
 from .writes import Write, writes
 
@@ -105,6 +106,36 @@ def f(x):
             if found:
                 first = min(found, key=lambda w: (getattr(w.node, "lineno", 0), w.target))
                 yield _sighting(node, kind, arm, first, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the arm with a copied operand, or with its counter stepped outside."""
+        line = sighting.origin.line if sighting.origin is not None else 0
+        for call in _calls(sighting.node, ctx):
+            for number, arm in enumerate(arms(call, ctx)):
+                found = list(writes(arm, ctx))
+                if not any(getattr(w.node, "lineno", 0) == line for w in found):
+                    continue
+                same_file([arm.path], ctx)
+                if all(w.inplace and w.target in arm.params for w in found):
+                    yield copy_fix(arm.node, found[0].target, code)
+                elif operator(call, ctx) == "cond" and not any(w.inplace for w in found):
+                    steps = [w.node for w in found if isinstance(w.node, ast.stmt)]
+                    if len(steps) < len(found):
+                        raise Declined("the arm writes to a container outside itself")
+                    yield step_fix(call, arm.node, steps, number == 0, ctx, code)
+                else:
+                    raise Declined("the function writes to what it doesn't own")
+                return
+
+
+def _calls(node: ast.AST, ctx: Context) -> Iterator[ast.Call]:
+    """Yield the operator calls that may run the write that was sighted."""
+    if isinstance(node, ast.Call) and operator(node, ctx):
+        yield node
+        return
+    for inner in ast.walk(ctx.function):
+        if isinstance(inner, ast.Call) and operator(inner, ctx):
+            yield inner
 
 
 def _sighting(call: ast.Call, kind: str, arm: Arm, write: Write, ctx: Context) -> Sighting:

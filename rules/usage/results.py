@@ -139,3 +139,28 @@ def shared(arm: Arm, ctx: Context) -> tuple[str, Certainty | None] | None:
             if isinstance(part, ast.Name):
                 names.add(part.id)
     return None
+
+
+def repeated(arm: Arm, ctx: Context) -> list[ast.expr]:
+    """Return the parts of a function's results that share memory with an operand or each other."""
+    found: list[ast.expr] = []
+    for value in arm.returned():
+        names: set[str] = set()
+        for part in parts(value):
+            name = part.id if isinstance(part, ast.Name) else ""
+            if arm.alias(part, ctx) is not None or name in names:
+                found.append(part)
+            names.update({name} - {""})
+    return found
+
+
+def odd_result(arm: Arm, ctx: Context) -> ast.expr | None:
+    """Return the result of an arm that ends with a cast or is a number, None for other results."""
+    values = arm.returned()
+    if len(values) != 1:
+        return None
+    value = values[0]
+    number = isinstance(value, ast.Constant) and isinstance(value.value, (int, float))
+    cast = _cast(value)
+    own = isinstance(value, ast.Call) and cast and isinstance(value.func, ast.Attribute)
+    return value if number or own else None

@@ -1,0 +1,118 @@
+"""Statements that give one target a value: assignments, augmented ones, in-place methods."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..base.context import Context
+from ..base.facts import Tensor
+from ..base.rewriting import Code
+from ..base.scopes import dotted
+from .layout import flat
+
+OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+# in-place methods without an out-of-place twin of the same name
+_NO_TWIN = frozenset(
+    {"requires_grad_", "detach_", "resize_", "set_", "retain_grad", "share_memory_"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A statement that gives one target a value."""
+
+    key: str
+    value: ast.expr
+    stmt: ast.stmt
+    operator: str = ""
+    method: str = ""
+    in_place: bool = False
+
+
+def write_of(
+    stmt: ast.stmt, seen: Callable[[ast.expr], bool], ctx: Context, code: Code
+) -> Write | None:
+    """Return a statement as one write, None for other statements.
+
+    `seen` says whether others see what is written to a target in place.
+    """
+    if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+        key = _key(stmt.targets[0], code)
+        return Write(key, stmt.value, stmt) if key else None
+    if isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
+        key = _key(stmt.target, code)
+        return Write(key, stmt.value, stmt) if key else None
+    if isinstance(stmt, ast.AugAssign):
+        key = _key(stmt.target, code)
+        sign = OPERATORS[type(stmt.op)]
+        return Write(key, stmt.value, stmt, sign, "", seen(stmt.target)) if key else None
+    call = stmt.value if isinstance(stmt, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        name, key = call.func.attr, _key(call.func.value, code)
+        tags = ctx.torch.tags(f"torch.Tensor.{name}")
+        tensor = isinstance(ctx.fact(call.func.value), Tensor)
+        if key and tensor and "inplace" in tags and name not in _NO_TWIN:
+            if any(isinstance(a, ast.Starred) for a in call.args):
+                return None
+            known = ctx.torch.method(name[:-1]) is not None
+            if known or name in ("zero_", "fill_", "copy_"):
+                others = seen(call.func.value)
+                return Write(key, call, stmt, "", name[:-1], others)
+    return None
+
+
+def _key(target: ast.expr, code: Code) -> str:
+    """Return the text that stands for a target, "" where it can't be read before it is written."""
+    if isinstance(target, ast.Name):
+        return target.id
+    if isinstance(target, ast.Attribute):
+        return dotted(target)
+    if isinstance(target, ast.Subscript) and dotted(target.value):
+        return flat(code.text(target))
+    return ""
+
+
+def stored(node: ast.AST) -> set[str]:
+    """Return the names that a statement binds, comprehensions' own left out."""
+    found = set()
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+            found.add(inner.id)
+        elif isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
+            found.add(inner.name)
+            continue
+        elif isinstance(inner, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            continue
+        stack.extend(ast.iter_child_nodes(inner))
+    return found
+
+
+def targets_of(node: ast.AST) -> list[ast.expr]:
+    """Return what a statement assigns items or attributes of."""
+    if not isinstance(node, ast.Assign):
+        return []
+    return [t.value for t in node.targets if isinstance(t, (ast.Subscript, ast.Attribute))]
+
+
+def is_empty(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Pass) or (
+        isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+    )
