@@ -32,6 +32,7 @@ class Carry:
     start   expression of its value before the first round
     number  whether it is a Python number that becomes a tensor
     mixed   whether it is a number first and a tensor from the first round on
+    real    whether it may be a floating-point tensor, which can have gradients
     after   whether it is read behind the loop
     """
 
@@ -39,6 +40,7 @@ class Carry:
     start: str
     number: bool
     mixed: bool
+    real: bool
     after: bool
 
 
@@ -106,13 +108,15 @@ def carries(loop: Loop, ctx: Context, code: Code, own: frozenset[str]) -> list[C
         if kind == "tensor":
             others = [*read, *(other for other in names if other != name)]
             shares = any(code.may_alias(name, other) for other in others)
-            found.append(Carry(name, f"{name}.clone()" if shares else name, False, False, after))
+            start = f"{name}.clone()" if shares else name
+            found.append(Carry(name, start, False, False, _real(name, loop, ctx), after))
             continue
         usable(name, loop, ctx)
         if after and kind != "mixed":
             _usable_after(name, loop, ctx, code)
         start = _start(name, kind, tensors, loop, ctx, code)
-        found.append(Carry(name, start, True, kind == "mixed", after))
+        real = kind == "mixed" and _real(name, loop, ctx)
+        found.append(Carry(name, start, True, kind == "mixed", real, after))
     return found
 
 
@@ -193,9 +197,7 @@ def _unclear(name: str) -> str:
     raise Declined(f"what `{name}` is, which changes from round to round, isn't known")
 
 
-def _start(
-    name: str, kind: str, tensors: list[str], loop: Loop, ctx: Context, code: Code
-) -> str:
+def _start(name: str, kind: str, tensors: list[str], loop: Loop, ctx: Context, code: Code) -> str:
     """Return the tensor that a number starts as."""
     made = code.spell("torch.tensor")
     at = f", device={tensors[0]}.device" if tensors else ""
@@ -205,6 +207,11 @@ def _start(
         like = _like(name, tensors, loop, ctx)
         return f"{like}.new_full((), {name})" if like else f"{made}({name}{at})"
     return f"{made}({name}{at})"
+
+
+def _real(name: str, loop: Loop, ctx: Context) -> bool:
+    tensors = [fact for fact in _facts(name, loop, ctx) if isinstance(fact, Tensor)]
+    return any(fact.dtype not in ("int", "bool") for fact in tensors)
 
 
 def _like(name: str, tensors: list[str], loop: Loop, ctx: Context) -> str:

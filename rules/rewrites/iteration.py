@@ -82,9 +82,7 @@ def _step(call: ast.Call, ctx: Context) -> str:
     raise Declined("the step of the range isn't a positive constant")
 
 
-def _bound(
-    stop: ast.expr, loop: ast.For, ctx: Context, code: Code
-) -> tuple[str, tuple[str, ...]]:
+def _bound(stop: ast.expr, loop: ast.For, ctx: Context, code: Code) -> tuple[str, tuple[str, ...]]:
     """Return the name or number that the index stays below, and the lines that compute it."""
     if data_in(ctx.fact(stop)) is None:
         text = flat(code.text(stop))

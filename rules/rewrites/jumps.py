@@ -35,10 +35,15 @@ def jump_of(stmt: ast.stmt) -> Jump | None:
 
 def jump_inside(loop: ast.While | ast.For, kind: type[ast.stmt]) -> bool:
     """Say whether a loop has a `break` (or `continue`) of its own."""
-    stack: list[ast.AST] = list(loop.body)
+    return leaves(loop.body, (kind,))
+
+
+def leaves(body: Sequence[ast.stmt], kinds: tuple[type[ast.stmt], ...] = JUMPS) -> bool:
+    """Say whether statements leave or cut short the loop around them."""
+    stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
-        if isinstance(node, kind):
+        if isinstance(node, kinds):
             return True
         if not isinstance(node, (*_LOOPS, *SCOPES)):
             stack.extend(ast.iter_child_nodes(node))
@@ -49,10 +54,10 @@ def statements(stmt: ast.stmt) -> Iterator[ast.stmt]:
     yield stmt
     for child in ast.iter_child_nodes(stmt):
         if isinstance(child, ast.stmt) and not isinstance(child, SCOPES):
-            yield from _statements(child)
+            yield from statements(child)
         elif isinstance(child, ast.match_case):
             for inner in child.body:
-                yield from _statements(inner)
+                yield from statements(inner)
 
 
 def needs_space(stmt: ast.stmt, block: Sequence[ast.stmt]) -> bool:

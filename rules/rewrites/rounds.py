@@ -21,7 +21,7 @@ from ..base.reading import tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import root
 from .carries import Carry, Loop, assigned, in_place
-from .jumps import JUMPS, Jump, jump_of, statements
+from .jumps import Jump, jump_of, leaves, statements
 from .layout import flat, operand, receiver, statement
 from .predicates import is_static, negated, tensor_test
 
@@ -350,10 +350,10 @@ class Round:
 
     def _collect(self, stmt: ast.stmt, changes: dict[ast.AST, str], mask: str) -> None:
         """Add the changes inside a statement whose text is kept."""
+        if leaves([stmt]):
+            raise Declined("`break` or `continue` stands too deep in the loop")
         for inner in statements(stmt):
             if inner is not stmt:
-                if jump_of(inner) is not None or isinstance(inner, JUMPS):
-                    raise Declined("`break` or `continue` stands too deep in the loop")
                 parts = self._anew(inner, mask)
                 if parts is not None:
                     changes[inner] = f"{parts[0]} = {parts[1]}"

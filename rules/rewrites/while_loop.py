@@ -14,18 +14,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.context import Context
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
+from .buffers import growing, grown_fix
 from .carries import Carry, Loop, carries, loop_of, usable
-from .jumps import Jump, jump_of, needs_space
 from .frozen import bounded, masked_while
+from .gradients import differentiable, read_again, seed
+from .jumps import Jump, jump_of, needs_space
 from .layout import operand, statement
 from .predicates import negated
 from .rounds import Round, beside, check_body, not_done, test_text
+
+_NOTE = "# the backward pass of while_loop runs one round even where the loop runs none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class Counter:
 
 def while_fixes(stmt: ast.While, ctx: Context, code: Code) -> Iterator[Fix]:
     """Yield the rewrites of a `while` loop. Raises Declined."""
+    if growing(stmt, ctx):
+        yield grown_fix(stmt, ctx, code)
+        return
     yield as_while_loop(stmt, ctx, code)
     bound = bounded(stmt, ctx, code)
     if bound is not None:
@@ -72,10 +79,10 @@ def as_while_loop(
     if not any(carry.after for carry in carried):
         raise Declined("nothing that the loop computes is read behind it")
     numbers = frozenset({c.name for c in carried if c.number} | own)
-    names = tuple([*own, *(carry.name for carry in carried)])
+    names = (*own, *(carry.name for carry in carried))
     indent = code.indent(stmt)
     inner = indent + code.step
-    round_ = Round(ctx, code, loop, names, numbers, _indices(loop, numbers, ctx))
+    round_ = Round(ctx, code, loop, names, numbers, _indices(loop, numbers))
     head, body = _rotated(stmt)
     test = _head_test(head, stmt, ctx, code, counter)
     more, step = code.fresh("more"), code.fresh("step")
@@ -83,19 +90,21 @@ def as_while_loop(
     values = [f"{name}.clone()" if round_.old.get(name, True) else name for name in names]
     if counter:
         values[0] = f"{counter.name} + {counter.step}"
-    starts = [*([_begin(counter, carried, code)] if counter else []), *(c.start for c in carried)]
-    after = [*([""] if counter else []), *(c.name if c.after else "" for c in carried)]
+    call = _Call(loop, carried, more, step, indent, ctx, code)
+    if counter:
+        call.start(_begin(counter, carried, code), "")
+    before, skipping = call.carry(bool(test))
     if round_.done:
         test = f"~{round_.done} & {operand(test)}" if test else f"~{round_.done}"
         names, values = (round_.done, *names), [round_.done, *values]
-        starts = [not_done(carried, code), *starts]
-        after = [round_.done if stmt.orelse else "", *after]
+        call.start(not_done(carried, code), round_.done if stmt.orelse else "", first=True)
     if not test:
         raise Declined("the loop never ends")
     given = ", ".join(names)
+    before = [*(() if counter is None else (indent + part for part in counter.before)), *before]
     text = [
-        *(() if counter is None else (indent + line for line in counter.before)),
-        *([""] if needs_space(stmt, code.block_of(stmt)) or (counter and counter.before) else []),
+        *before,
+        *([""] if before or needs_space(stmt, code.block_of(stmt)) else []),
         f"{indent}def {more}({given}):",
         *_returned(test, inner, code),
         "",
@@ -103,11 +112,81 @@ def as_while_loop(
         *lines,
         *_returned(_tuple(values), inner, code),
         "",
-        *_call(after, more, step, starts, indent, code),
+        *call.lines(skipping),
     ]
     if stmt.orelse:
         text += _otherwise(stmt, round_, names, indent, code)
     return code.fix("carry the loop through `torch.while_loop`", [code.lines(stmt, text)])
+
+
+@dataclass
+class _Call:
+    """The call of `while_loop`, and what is written around it."""
+
+    loop: Loop
+    carried: Sequence[Carry]
+    more: str
+    step: str
+    indent: str
+    ctx: Context
+    code: Code
+    starts: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    def start(self, value: str, after: str, first: bool = False) -> None:
+        """Add a carry: what starts it and the name of its last value, "" for none."""
+        place = 0 if first else len(self.starts)
+        self.starts.insert(place, value)
+        self.after.insert(place, after)
+
+    def carry(self, tested: bool) -> tuple[list[str], list[tuple[str, str]]]:
+        """Add what the loop carries.
+
+        Returns the lines before the loop, and (name, last value) of what keeps its start where the
+        loop doesn't turn; `tested` says that it may not.
+        """
+        before: list[str] = []
+        name = ""
+        again: list[Carry] = []
+        grads = differentiable(self.loop, self.ctx)
+        if grads:
+            name, before = seed(self.loop, self.carried, self.indent, self.ctx, self.code)
+            again = read_again(self.loop, self.carried) if name else []
+        skipping: list[tuple[str, str]] = []
+        for carry in self.carried:
+            start = carry.start
+            if carry in again:
+                start = f"{start.removesuffix('.clone()')} + {name}"
+            last = carry.name if carry.after else ""
+            if last and grads and tested and carry.real:
+                last = self.code.fresh(f"last_{carry.name}")
+                skipping.append((carry.name, last))
+            self.start(start, last)
+        return before, skipping
+
+    def lines(self, skipping: Sequence[tuple[str, str]]) -> list[str]:
+        """Return the lines of the call."""
+        code = self.code
+        names = [name or "_" for name in self.after]
+        left = ", ".join(names) if len(names) > 1 else f"({names[0]},)"
+        inside = _tuple(self.starts) if len(names) == 1 else f"({_tuple(self.starts)})"
+        lines: list[str] = []
+        if skipping:
+            start, turns = code.fresh("start"), code.fresh("entered")
+            lines += self._line(f"{start} = ", inside)
+            inside = start
+        loop = f"{code.spell('torch.while_loop')}({self.more}, {self.step}, {inside})"
+        lines += self._line(f"{left} = ", loop)
+        if skipping:
+            lines.append(self.indent + _NOTE)
+            lines += self._line(f"{turns} = ", f"{self.more}(*{start})")
+        where = code.spell("torch.where")
+        for name, last in skipping:
+            lines += self._line(f"{name} = ", f"{where}({turns}, {last}, {name})")
+        return lines
+
+    def _line(self, prefix: str, text: str) -> list[str]:
+        return statement(prefix, text, self.indent, self.code.width, self.code.step)
 
 
 def _begin(counter: Counter, carried: Sequence[Carry], code: Code) -> str:
@@ -146,7 +225,7 @@ def _head_test(
     return "" if _forever(stmt) else test_text(stmt.test, ctx, code)
 
 
-def _indices(loop: Loop, numbers: frozenset[str], ctx: Context) -> frozenset[str]:
+def _indices(loop: Loop, numbers: frozenset[str]) -> frozenset[str]:
     """Return the numbers that index tensors."""
     found: set[str] = set()
     for node in loop.inside():
@@ -164,16 +243,6 @@ def _tuple(values: Sequence[str]) -> str:
 
 def _returned(text: str, indent: str, code: Code) -> list[str]:
     return statement("return ", text, indent, code.width, code.step)
-
-
-def _call(
-    after: Sequence[str], more: str, step: str, starts: Sequence[str], indent: str, code: Code
-) -> list[str]:
-    targets = [name or "_" for name in after]
-    left = ", ".join(targets) if len(targets) > 1 else f"({targets[0]},)"
-    inside = _tuple(starts) if len(starts) == 1 else f"({_tuple(starts)})"
-    call = f"{code.spell('torch.while_loop')}({more}, {step}, {inside})"
-    return statement(f"{left} = ", call, indent, code.width, code.step)
 
 
 def _otherwise(
