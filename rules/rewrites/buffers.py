@@ -1,8 +1,8 @@
 """A sequence that grows by `torch.cat` until a tensor says stop → a buffer of its largest size.
 
-Greedy decoding and the like: `tokens = torch.cat([tokens, new], dim=1)` until all sequences are done
-or `tokens.shape[1] >= limit`. The loop carries the buffer and how much of it is filled; a round sees
-the filled part under the old name.
+Greedy decoding and the like: `tokens = torch.cat([tokens, new], dim=1)` until all sequences are
+done or `tokens.shape[1] >= limit`. The loop carries the buffer and how much of it is filled; a
+round sees the filled part under the old name.
 
 Declined: growth without a bound that Python knows, by more than one a round, or in another than the
 last dimension; floating-point values, since a carried size has no gradients.
@@ -22,7 +22,8 @@ from ..base.rewriting import Code, Declined
 from .carries import carries, loop_of
 from .jumps import jump_of, leaves
 from .layout import flat, operand, receiver, statement
-from .rounds import Round, check_body, not_done, test_text
+from .loop_effects import check_body
+from .rounds import Round, not_done, test_text
 
 _JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate"})
 
@@ -167,8 +168,8 @@ def _column(piece: ast.expr, ctx: Context) -> bool:
         if piece.func.attr == "unsqueeze" and len(piece.args) == 1:
             fact = ctx.fact(piece.args[0])
             return isinstance(fact, Const) and fact.value in (1, -1)
-        kept = [k for k in piece.keywords if k.arg == "keepdim"]
-        return bool(kept) and isinstance(kept[0].value, ast.Constant) and kept[0].value.value is True
+        kept = next((k.value for k in piece.keywords if k.arg == "keepdim"), None)
+        return isinstance(kept, ast.Constant) and kept.value is True
     return False
 
 

@@ -5,8 +5,8 @@ set, `x = torch.where(done, x, …)`. Writes in place become new tensors, `x += 
 items of carried tensors are read and written with the index as a tensor (`index_select`,
 `index_copy`).
 
-Declined: `return`, `yield`, `raise` and `assert` in the loop; `break` and `continue` that stand
-deeper than in an `if` of the loop's own body; printing, attribute writes and other effects.
+Declined: `break` and `continue` that stand deeper than in an `if` of the loop's own body, writes in
+place to what others see, and items at several indices that change.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..base.scopes import root
 from .carries import Carry, Loop, assigned, in_place
 from .jumps import Jump, jump_of, leaves, statements
 from .layout import flat, operand, receiver, statement
+from .loop_effects import has_twin, shares
 from .predicates import is_static, negated, tensor_test
 
 _BINDS = (ast.Assign, ast.AnnAssign)
@@ -55,44 +56,6 @@ def test_text(node: ast.expr, ctx: Context, code: Code) -> str:
     if isinstance(node, (ast.Compare, ast.Name)):
         return flat(code.text(node))
     raise Declined("the test isn't one of a carried value")
-
-
-def check_body(loop: Loop, ctx: Context, code: Code) -> None:
-    """Decline where a round does more than compute values."""
-    own = loop.inside()
-    for node in own:
-        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await)):
-            raise Declined("the loop returns from inside")
-        if isinstance(node, (ast.Raise, ast.Assert)):
-            raise Declined("the loop raises")
-        if isinstance(node, (ast.Try, ast.Global, ast.Nonlocal, ast.Delete, ast.Import)):
-            raise Declined(f"`{type(node).__name__.lower()}` stands in the loop")
-        if isinstance(node, ast.NamedExpr):
-            raise Declined("`:=` stands in the loop")
-    found = code.effects(loop.nodes)
-    for name in sorted(found.stores):
-        base = name.partition("[")[0]
-        if "." in base:
-            raise Declined(f"the loop writes `{name}`")
-    for name in found.unknown:
-        if _effectful(name, own, ctx):
-            raise Declined(f"`{name}` may do more than compute")
-    for node in own:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            held = options(ctx.fact(node.func.value))
-            if node.func.attr in ("append", "extend", "insert", "pop", "update", "add"):
-                if not all(isinstance(option, Tensor) for option in held):
-                    raise Declined(f"`{ast.unparse(node.func)}` changes a container every round")
-
-
-def _effectful(name: str, nodes: Sequence[ast.AST], ctx: Context) -> bool:
-    """Say whether a call is of something known to be more than a function of its arguments."""
-    for node in nodes:
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
-            callee = ctx.callee(node)
-            if callee.project is None and callee.name and not callee.name.startswith("torch."):
-                return True
-    return False
 
 
 def not_done(carried: Sequence[Carry], code: Code) -> str:
@@ -268,7 +231,7 @@ class Round:
         text = flat(self.code.text(call, self._reads(call)))
         old = f"{name.id}.{call.func.attr}("
         new = f"{name.id}.{call.func.attr[:-1]}("
-        if not text.startswith(old) or not hasattr_of_tensor(call.func.attr[:-1], self.ctx):
+        if not text.startswith(old) or not has_twin(call.func.attr[:-1], self.ctx):
             raise Declined(f"`{ast.unparse(call.func)}` writes in place")
         return name.id, self._kept(name.id, new + text[len(old) :], mask)
 
@@ -394,26 +357,3 @@ class Round:
         if isinstance(node, (ast.Slice, ast.Constant)):
             return False
         return any(isinstance(n, ast.Name) and n.id in self.indices for n in ast.walk(node))
-
-
-def shares(value: ast.expr, ctx: Context) -> bool:
-    """Say whether an expression may be a tensor that exists already, or a view of one."""
-    if isinstance(value, (ast.Name, ast.Subscript)):
-        return True
-    if isinstance(value, ast.Attribute):
-        return True
-    if isinstance(value, ast.IfExp):
-        return shares(value.body, ctx) or shares(value.orelse, ctx)
-    if isinstance(value, ast.Call):
-        tags = ctx.torch.tags(ctx.callee(value).name)
-        known = bool(tags & {"view", "maybe_view", "maybe_inplace", "inplace"})
-        last = value.func.attr if isinstance(value.func, ast.Attribute) else ""
-        return known or in_place(value) or last in ("to", "contiguous", "reshape", "detach")
-    return False
-
-
-def hasattr_of_tensor(name: str, ctx: Context) -> bool:
-    """Say whether tensors have a method of that name that gives a new tensor."""
-    return bool(ctx.torch.tags(f"torch.Tensor.{name}")) or ctx.torch.dynamo(
-        f"torch.Tensor.{name}"
-    ) in ("graph", "constant")

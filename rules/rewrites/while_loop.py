@@ -26,8 +26,9 @@ from .frozen import bounded, masked_while
 from .gradients import differentiable, read_again, seed
 from .jumps import Jump, jump_of, needs_space
 from .layout import operand, statement
+from .loop_effects import check_body
 from .predicates import negated
-from .rounds import Round, beside, check_body, not_done, test_text
+from .rounds import Round, beside, not_done, test_text
 
 _NOTE = "# the backward pass of while_loop runs one round even where the loop runs none"
 
