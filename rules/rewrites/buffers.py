@@ -110,8 +110,11 @@ def grown_fix(stmt: ast.While, ctx: Context, code: Code) -> Fix:
         done = code.fresh("done")
         test = f"~{done}"
         room = f"max({limit} - {name}.shape[1], 1)"
-        ended = " | ".join([*tests, f"({full} >= {limit})"])
-        lines += statement(f"{done} = ", ended, inner, code.width, code.step)
+        reached = code.fresh("full")
+        lines += statement(f"{reached} = ", f"{full} >= {limit}", inner, code.width, code.step)
+        lines += statement(
+            f"{done} = ", " | ".join([*tests, reached]), inner, code.width, code.step
+        )
         given, returned = (done, *given), [done, *returned]
         starts = [not_done(others, code), *starts]
     more, step = code.fresh("more"), code.fresh("step")
