@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..rewrites.branches import branch_fixes
+from ..rewrites.breaks import break_fixes, leaves_round
 from .conditions import holding_if, of_value, raises
 
 
@@ -130,5 +131,8 @@ def f(x: torch.Tensor, limit=None):
             yield from of_value(node.test, ctx, "`if`")
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Yield the `if` as `torch.where` or `torch.cond`."""
-        return branch_fixes(holding_if(sighting.node, ctx), ctx, code)
+        """Yield the `if` as `torch.where` or `torch.cond`, or the loop that it leaves."""
+        stmt = holding_if(sighting.node, ctx)
+        if leaves_round(stmt):
+            return break_fixes(stmt, ctx, code)
+        return branch_fixes(stmt, ctx, code)

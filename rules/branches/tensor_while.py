@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.while_loop import while_fixes
 from .conditions import of_value
 
 
@@ -89,3 +90,9 @@ def f(x: torch.Tensor):
         """Yield a sighting when the condition is decided by tensor data."""
         assert isinstance(node, ast.While)
         yield from of_value(node.test, ctx, "`while`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the loop as `torch.while_loop`."""
+        loop = ctx.statement(sighting.node)
+        assert isinstance(loop, ast.While)
+        yield from while_fixes(loop, ctx, code)

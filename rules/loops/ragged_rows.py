@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Mode, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fact, Fix, Mode, Rule, Sighting
 from ..base.reading import shown, tensor_of
+from ..rewrites.experts import entry_fixes
 from .iteration import COMPREHENSIONS, LOOPS, iterated, sources
 
 
@@ -72,6 +73,13 @@ def f(x: torch.Tensor, labels: torch.Tensor, count: int = 3):
                     text = f"how many rows `{shown(source)}` has depends on tensor data"
                     yield Sighting(source, text, tensor)
                     break
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the loop over every entry there is."""
+        loop = ctx.statement(sighting.node)
+        if not isinstance(loop, ast.For):
+            raise Declined("a comprehension runs over what the data selects")
+        yield from entry_fixes(loop, ctx, code)
 
 
 def _unbound(source: ast.expr, ctx: Context) -> Fact | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Certainty, Context, Example, Fact, FromTensor, Rule, Sighting
+from ..base import BOTH, Certainty, Code, Context, Example, Fact, Fix, FromTensor, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown, tensor_of
+from ..rewrites.iteration import range_fixes
 
 
 class RangeOfTensor(Rule):
@@ -81,6 +82,11 @@ def f(x: torch.Tensor, lengths: torch.Tensor, limit: int = 4):
                 graph_breaks=None if modes == BOTH else (),
             )
             return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the loop as `torch.while_loop` with the index as a tensor."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from range_fixes(sighting.node, ctx, code)
 
 
 def _source(fact: Fact) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Rule, Sequence, Sighting, Tensor
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
-from .arms import Arm, arm_of, operator, parts
-from .carries import carried
-from .results import difference, grown
+from ..rewrites.carried_calls import copies_fix, numbers_fix
+from .arms import arm_of, arms, operator
+from .carries import carried, grows, handed_on, misfit
 from .writes import writes
 
 
@@ -119,32 +119,27 @@ def f(x, n):
         after = ctx.apply(node, ctx.fact(given), before)
         if arm is None or any(w.inplace for w in writes(arm, ctx)):
             return
-        what = _misfit(arm, before, after, ctx)
+        what = misfit(arm, before, after, ctx)
         if what is not None:
             yield Sighting(node, f"body `{arm.text}` of `while_loop` returns {what}")
 
-
-def _misfit(arm: Arm, before: list[Fact], after: Fact, ctx: Context) -> str | None:
-    if isinstance(after, Sequence) and after.items is not None:
-        if len(after.items) != len(before):
-            return f"{len(after.items)} values for {len(before)} carries"
-        for name, old, new in zip(arm.params, before, after.items):
-            if isinstance(new, Tensor) and isinstance(old, Tensor):
-                what = difference(old, new)
-                if what is not None:
-                    return f"another kind of `{name}`: {what}"
-    for value in arm.returned():
-        names = set()
-        for name, part in zip(arm.params, parts(value)):
-            larger = grown(part, name)
-            if larger is not None:
-                return f"`{larger}`: `{name}` must keep its shape"
-            alias = arm.alias(part, ctx)
-            position = arm.params.index(alias.root) if alias and alias.root in arm.params else -1
-            known = before[position] if 0 <= position < len(before) else None
-            if alias is not None and alias.sure and (known is None or isinstance(known, Tensor)):
-                return f"`{ast.unparse(part)}`, which shares memory with a carry"
-            if isinstance(part, ast.Name) and part.id in names:
-                return f"`{part.id}` twice"
-            names.add(part.id if isinstance(part, ast.Name) else "")
-    return None
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call with tensors for numbers, or its body with clones."""
+        call = sighting.node
+        assert isinstance(call, ast.Call)
+        given, body = (ctx.argument(call, 2, "carried_inputs"), ctx.argument(call, 1, "body_fn"))
+        arm = None if body is None else arm_of(body, ctx)
+        if arm is None or arm.path != ctx.path or not isinstance(given, (ast.Tuple, ast.List)):
+            raise Declined("the body and the carried values aren't written in this file")
+        numbers = [
+            part
+            for part in given.elts
+            if getattr(ctx.fact(part), "kind", "int") in ("float", "bool")
+        ]
+        if numbers:
+            yield numbers_fix(numbers, [a.node for a in arms(call, ctx)], code)
+            return
+        again = handed_on(arm, ctx)
+        if not again or grows(arm):
+            raise Declined("a carry changes its shape, dtype or number from round to round")
+        yield copies_fix(again, code)

@@ -5,9 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Rule, Severity, ShapeInt, Sighting
+from ..base import (
+    Certainty,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Rule,
+    Severity,
+    ShapeInt,
+    Sighting,
+)
 from ..base.hops import HOPS
-from .arms import operands, operator
+from ..rewrites.carried_calls import numbers_fix
+from .arms import arms, operands, operator
 
 
 class WhileLoopIntCarry(Rule):
@@ -77,3 +90,12 @@ def f(x):
                     certainty=Certainty.LIKELY,
                 )
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call with its counters as tensors."""
+        assert isinstance(sighting.node, ast.Call)
+        given = ctx.argument(sighting.node, 2, "carried_inputs")
+        if not isinstance(given, (ast.Tuple, ast.List)):
+            raise Declined("the carried values aren't written at the call")
+        numbers = [part for part in given.elts if isinstance(ctx.fact(part), (Const, ShapeInt))]
+        yield numbers_fix(numbers, [arm.node for arm in arms(sighting.node, ctx)], code)

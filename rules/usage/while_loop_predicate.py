@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Rule, Sighting, Tensor
+from ..base import Certainty, Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
 from ..base.hops import HOPS
-from .arms import operator
+from ..rewrites.carried_calls import predicate_fix
+from .arms import arm_of, operator
 from .carries import carried
 
 
@@ -97,3 +98,14 @@ def f(x):
         if what is not None:
             certainty = Certainty.CERTAIN if fact.sure else Certainty.LIKELY
             yield Sighting(node, f"the condition of `while_loop` {what}", certainty=certainty)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the condition as a comparison."""
+        assert isinstance(sighting.node, ast.Call)
+        given = ctx.argument(sighting.node, 0, "cond_fn")
+        arm = None if given is None else arm_of(given, ctx)
+        before = carried(sighting.node, ctx)
+        if arm is None or given is None or before is None or arm.path != ctx.path:
+            raise Declined("the condition isn't a function of this file")
+        fact = ctx.apply(sighting.node, ctx.fact(given), before)
+        yield predicate_fix(arm.returned(), fact, ctx, code)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting, Tensor
+from ..base import Code, Context, Declined, Example, Fix, Rule, Severity, Sighting, Tensor
 from ..base.hops import HOPS
-from .arms import arms, body_nodes, operator
+from ..rewrites.carried_calls import copies_fix
+from .arms import Arm, arms, body_nodes, operator
 
 
 class WhileLoopShared(Rule):
@@ -93,10 +94,52 @@ def witness():
             if names.count(name) > 1:
                 yield Sighting(node, f"`while_loop` carries `{name}` twice")
                 return
+        same = _aliases(ctx)
         for arm in arms(node, ctx):
-            own = {*arm.params, *arm.assigned()}
-            for part in body_nodes(arm.node):
-                if isinstance(part, ast.Name) and part.id in names and part.id not in own:
-                    text = f"`{arm.text}` captures `{part.id}`, which `while_loop` also carries"
+            for name in _captured(arm):
+                if same.get(name, name) in {same.get(other, other) for other in names}:
+                    text = f"`{arm.text}` captures `{name}`, which `while_loop` also carries"
                     yield Sighting(node, text)
                     return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call with a clone of what reaches it twice."""
+        assert isinstance(sighting.node, ast.Call)
+        given = ctx.argument(sighting.node, 2, "carried_inputs")
+        if not isinstance(given, (ast.Tuple, ast.List)):
+            raise Declined("the carried values aren't written at the call")
+        same = _aliases(ctx)
+        captured = {same.get(n, n) for arm in arms(sighting.node, ctx) for n in _captured(arm)}
+        shared: list[ast.expr] = []
+        seen: set[str] = set()
+        for part in given.elts:
+            if isinstance(part, ast.Name) and isinstance(ctx.fact(part), Tensor):
+                name = same.get(part.id, part.id)
+                if name in captured or name in seen:
+                    shared.append(part)
+                seen.add(name)
+        yield copies_fix(shared, code)
+
+
+def _captured(arm: Arm) -> list[str]:
+    """Return the names that a function reads from outside, in source order."""
+    own = {*arm.params, *arm.assigned()}
+    found = [n for n in body_nodes(arm.node) if isinstance(n, ast.Name) and n.id not in own]
+    return [n.id for n in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+
+
+def _aliases(ctx: Context) -> dict[str, str]:
+    """Return the names that `name = other` makes another name of a tensor, at their one binding."""
+    stores = [
+        node
+        for node in ctx.inside(ctx.function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    counts = [node.id for node in stores]
+    found: dict[str, str] = {}
+    for node in stores:
+        made = ctx.parent(node)
+        if counts.count(node.id) == 1 and isinstance(made, ast.Assign) and node in made.targets:
+            if isinstance(made.value, ast.Name) and counts.count(made.value.id) == 0:
+                found[node.id] = made.value.id
+    return found

@@ -1,0 +1,142 @@
+"""Rows that `slot, tok = torch.where(mask)` gathers, weighed and added up: the same over all rows.
+
+`out.index_add_(0, tok, f(x[tok]) * w[tok, slot, None])` adds `f(x)` times the weight that the mask
+leaves of `w`. The names are those of a mixture of experts: `mask` says for every slot which rows
+chose it, and a row chooses an expert in one slot at most.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..base.context import Context
+from ..base.rewriting import Code
+from .layout import flat, receiver, statement
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A round that gathers rows.
+
+    made     the statement that makes the indices, and `mask`, what it reads
+    weight   what is read by both indices
+    rows     reads `x[tok]` and `w[tok, slot]`, and `sums`, the statements that add up
+    """
+
+    body: tuple[ast.stmt, ...]
+    made: ast.stmt
+    mask: ast.expr
+    weight: ast.expr
+    rows: tuple[ast.Subscript, ...]
+    weights: tuple[ast.Subscript, ...]
+    sums: tuple[tuple[ast.Expr, str, ast.expr], ...]
+
+    def lines(self, indent: str, changes: Mapping[ast.AST, str], code: Code) -> list[str]:
+        """Return the lines of the round over all rows."""
+        inner = {n: text for n, text in changes.items() if any(n is m for m in ast.walk(self.mask))}
+        mask = inner.get(self.mask) or flat(code.text(self.mask, inner))
+        gate = code.fresh("gate")
+        weight = flat(code.text(self.weight))
+        where = code.spell("torch.where")
+        text = f"{where}({receiver(mask)}.t() > 0, {weight}, 0).sum(-1, keepdim=True)"
+        mine = {n: t for n, t in changes.items() if n not in inner}
+        for read in self.rows:
+            base = receiver(flat(code.text(read.value)))
+            mine[read] = f"{base}[None]" if isinstance(read.slice, ast.Tuple) else base
+        for read in self.weights:
+            kept = isinstance(read.slice, ast.Tuple) and len(read.slice.elts) == 3
+            mine[read] = gate if kept else f"{gate}.squeeze(-1)"
+        for stmt, target, value in self.sums:
+            within = {n: t for n, t in mine.items() if any(n is m for m in ast.walk(value))}
+            mine = {n: t for n, t in mine.items() if n not in within}
+            added = within.get(value) or flat(code.text(value, within))
+            mine[stmt] = f"{target} += {added}"
+        place = self.body.index(self.made)
+        lines = code.block(self.body[:place], indent, _of(self.body[:place], mine)) if place else []
+        lines += statement(f"{gate} = ", text, indent, code.width, code.step)
+        rest = self.body[place + 1 :]
+        return [*lines, *code.block(rest, indent, _of(rest, mine))]
+
+
+def _of(body: tuple[ast.stmt, ...], changes: Mapping[ast.AST, str]) -> dict[ast.AST, str]:
+    nodes = {node for stmt in body for node in ast.walk(stmt)}
+    return {node: text for node, text in changes.items() if node in nodes}
+
+
+def gathered(loop: ast.For, ctx: Context, code: Code) -> Gathered | None:
+    """Return how a round gathers rows, None where it does something else."""
+    for stmt in loop.body:
+        names = _indices(stmt, ctx)
+        if names is None:
+            continue
+        assert isinstance(stmt, ast.Assign)
+        assert isinstance(stmt.value, ast.Call)
+        return _read(loop, stmt, stmt.value.args[0], names, ctx, code)
+    return None
+
+
+def _indices(stmt: ast.stmt, ctx: Context) -> tuple[str, str] | None:
+    """Return (slot, tok) of `slot, tok = torch.where(mask)`."""
+    if not (isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call)):
+        return None
+    target = stmt.targets[0]
+    if ctx.callee(stmt.value).name != "torch.where" or len(stmt.value.args) != 1:
+        return None
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        slot, tok = target.elts
+        if isinstance(slot, ast.Name) and isinstance(tok, ast.Name):
+            return slot.id, tok.id
+    return None
+
+
+def _read(
+    loop: ast.For, made: ast.stmt, mask: ast.expr, names: tuple[str, str], ctx: Context, code: Code
+) -> Gathered | None:
+    slot, tok = names
+    rows: list[ast.Subscript] = []
+    weights: list[ast.Subscript] = []
+    sums: list[tuple[ast.Expr, str, ast.expr]] = []
+    for stmt in loop.body:
+        for node in ast.walk(stmt):
+            if stmt is made or not isinstance(node, ast.Name) or node.id not in names:
+                continue
+            parent = ctx.parent(node)
+            holder = ctx.parent(parent) if isinstance(parent, ast.Tuple) else parent
+            if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Load):
+                index = holder.slice
+                text = [ast.unparse(part) for part in getattr(index, "elts", [index])]
+                if text in ([tok], ["None", tok]):
+                    rows.append(holder)
+                elif text in ([tok, slot], [tok, slot, "None"]):
+                    if holder not in weights:
+                        weights.append(holder)
+                else:
+                    return None
+                continue
+            added = _added(stmt, node, ctx, code)
+            if added is None:
+                return None
+            sums.append(added)
+    held = {ast.unparse(read.value) for read in weights}
+    if len(held) != 1 or not rows or len(sums) != 1 or slot in code.live_after(loop):
+        return None
+    body = tuple(loop.body)
+    return Gathered(body, made, mask, weights[0].value, tuple(rows), tuple(weights), tuple(sums))
+
+
+def _added(
+    stmt: ast.stmt, index: ast.Name, ctx: Context, code: Code
+) -> tuple[ast.Expr, str, ast.expr] | None:
+    """Return (statement, target, what is added) of `out.index_add_(0, tok, y)`."""
+    if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call)):
+        return None
+    call = stmt.value
+    dim, value = ctx.argument(call, 0, "dim"), ctx.argument(call, 2, "source")
+    plain = isinstance(call.func, ast.Attribute) and call.func.attr == "index_add_"
+    if not plain or dim is None or ast.unparse(dim) != "0" or value is None or len(call.args) != 3:
+        return None
+    if call.args[1] is not index or not isinstance(call.func, ast.Attribute):
+        return None
+    return stmt, flat(code.text(call.func.value)), value
