@@ -110,8 +110,11 @@ class Code(Protocol):
         """Return the edit that puts text in place of an expression or a one-line statement."""
         ...
 
-    def insert(self, before: ast.stmt, text: Sequence[str]) -> Edit:
-        """Return the edit that puts whole lines before a statement (and its decorators)."""
+    def insert(self, before: ast.stmt, text: Sequence[str], above: bool = False) -> Edit:
+        """Return the edit that puts whole lines before a statement (and its decorators).
+
+        With `above`, comments that stand directly above the statement stay with it.
+        """
         ...
 
     def spell(self, name: str) -> str:
@@ -155,6 +158,26 @@ class Code(Protocol):
         """Return the places where the function reads a local name, in source order."""
         ...
 
-    def fix(self, title: str, edits: Iterable[Edit], safety: Safety = Safety.NEEDS_PROOF) -> Fix:
-        """Return the fix of these edits, sorted, with the imports that `spell` found missing."""
+    @property
+    def width(self) -> int:
+        """Columns that this file's formatter fills: 88, 100 or 120, by its longest line of code."""
+        ...
+
+    @property
+    def module(self) -> ast.Module:
+        """The module that the function stands in; its statements may be given to `insert`."""
+        ...
+
+    def fix(
+        self,
+        title: str,
+        edits: Iterable[Edit],
+        safety: Safety = Safety.NEEDS_PROOF,
+        unused: Iterable[str] = (),
+    ) -> Fix:
+        """Return the fix of these edits, sorted, with the imports that `spell` found missing.
+
+        `unused` are canonical names, such as "copy.deepcopy", that the edits take out: imports
+        that only they needed are removed.
+        """
         ...
