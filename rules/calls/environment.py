@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Extern, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Extern, Fix, Rule, Sighting
 from .seen import shown
 
 
@@ -66,3 +66,7 @@ def f(x):
                 if isinstance(held, Extern) and held.name == "os.environ":
                     text = f"`{shown(target)}` is written, which calls C code that isn't traced"
                     yield Sighting(target, text, graph_breaks=("GB0007",))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: other code may read the variable."""
+        raise Declined("set environment variables before the compiled call")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.asked import asked
 from .file_io import is_io
 from .packed_sequence import RNN_UTILS
 from .seen import call_seen, shown
@@ -148,3 +149,9 @@ def f(x):
         id = ctx.torch.break_id(name) or _MORE.get(name)
         if id is not None:
             yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield code that asks nothing while compiling."""
+        assert isinstance(sighting.node, ast.Call)
+        name = ctx.callee(sighting.node).name
+        yield from asked(sighting.node, name, ctx, code)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety
 from ..base.scopes import bound, dotted, own
-from .layout import bare, fitted
+from .moved import bare, fitted, wrapped
 
 IS_COMPILING = "torch.compiler.is_compiling"
 _REPORTS = (
@@ -295,6 +295,20 @@ def _guard(run: Sequence[ast.stmt], code: Code) -> Edit:
     return code.lines(run[0], conditional(run, test, code), run[-1])
 
 
+def untaken(call: ast.Call, ctx: Context, code: Code) -> Edit:
+    """Return the edit that takes a question as answered by False in compiled runs."""
+    text = f"not {code.spell(IS_COMPILING)}() and {code.text(call)}"
+    parent = ctx.parent(call)
+    bare_place = isinstance(parent, (ast.If, ast.While, ast.Return, ast.Assign)) or (
+        isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And)
+    )
+    text = text if bare_place else f"({text})"
+    stmt = ctx.statement(call)
+    if isinstance(stmt, ast.If) and isinstance(stmt.test, ast.BoolOp):
+        return code.replace(stmt.test, wrapped(stmt.test, {call: text}, code.indent(stmt), code))
+    return code.replace(call, text)
+
+
 def is_elif(stmt: ast.If, code: Code) -> bool:
     """Say whether an `if` is written as the `elif` of another."""
     return code.text(stmt).startswith("elif")
@@ -307,4 +321,13 @@ def conditional(run: Sequence[ast.stmt], test: str, code: Code) -> list[str]:
     return [f"{indent}if {test}:", *fitted(lines, run, code)]
 
 
-__all__ = ["IS_COMPILING", "conditional", "guarded", "is_elif", "left_out", "observes", "reports"]
+__all__ = [
+    "IS_COMPILING",
+    "conditional",
+    "guarded",
+    "is_elif",
+    "left_out",
+    "observes",
+    "reports",
+    "untaken",
+]

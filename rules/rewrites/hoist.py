@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety
 from ..base.scopes import bound, parameters
-from .layout import bare
+from .moved import bare
 
 
 def to_module(stmt: ast.stmt, name: str, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -59,7 +59,7 @@ def _closed(stmt: ast.stmt, name: str, top: ast.stmt, ctx: Context, code: Code) 
 
 
 def _before(name: str, top: ast.stmt, module: ast.Module) -> bool:
-    return any(node.lineno < top.lineno for node in _binders(name, module))
+    return any(getattr(node, "lineno", 0) < top.lineno for node in _binders(name, module))
 
 
 def _binders(name: str, module: ast.Module) -> Iterator[ast.AST]:
