@@ -113,6 +113,15 @@ class FrameCode:
             begin = self._comments_above(start, self._text[begin:start])
         return Edit(self._span(begin, begin), "".join(line + "\n" for line in text))
 
+    def append(self, after: ast.stmt, text: Sequence[str]) -> Edit:
+        """Return the edit that puts whole lines behind a statement."""
+        end = self._range(after)[1]
+        finish = self._line_end(end)
+        behind = self._text[end:finish].strip()
+        if behind and not behind.startswith("#"):
+            raise Declined("the statement shares its line with others")
+        return Edit(self._span(finish, finish), "".join("\n" + line for line in text))
+
     def fix(
         self,
         title: str,

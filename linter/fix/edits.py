@@ -93,14 +93,16 @@ def remove_imports(text: str, statements: Sequence[str]) -> str:
 
 
 def _without_gaps(before: str, after: str) -> str:
-    """Return the text without the second of two blank lines between which lines are gone."""
+    """Return the text after lines are gone, with blank lines only where there were some."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     parts: list[str] = []
     skip = 0
     for kind, first, last, begin, end in SequenceMatcher(None, old, new, False).get_opcodes():
         parts += new[begin + skip : end]
         skip = 0
-        if kind == "delete" and last < len(old):
+        if kind == "delete" and first and last < len(old) and old[last].strip():
+            parts += [line for line in old[first:last] if not line.strip()][:1]
+        elif kind == "delete" and last < len(old):
             above = first == 0 or not old[first - 1].strip()
             skip = int(above and not old[last].strip())
     return "".join(parts)

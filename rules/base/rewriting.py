@@ -168,6 +168,10 @@ class Code(Protocol):
         """The module that the function stands in; its statements may be given to `insert`."""
         ...
 
+    def append(self, after: ast.stmt, text: Sequence[str]) -> Edit:
+        """Return the edit that puts whole lines behind a statement (and the comment beside it)."""
+        ...
+
     def fix(
         self,
         title: str,

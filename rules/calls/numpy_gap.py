@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Const, Context, Example, Extern, Rule, Sighting, Static, options
+from ..base import (
+    Array,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Extern,
+    Fix,
+    Rule,
+    Sighting,
+    Static,
+    options,
+)
 from .file_io import is_io
 from .numpy_names import INDEXED, call_break, foreign_elements
 from .seen import call_seen, shown
@@ -120,3 +133,7 @@ def f(x):
         if arrays and all(isinstance(fact, (Array, Const, Static)) for fact in facts):
             text = f"`{shown(node)}`: Dynamo doesn't know this attribute of an array"
             yield Sighting(node, text, arrays[0], graph_breaks=(id,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: which function of torch is meant isn't sure."""
+        raise Declined("use the function of torch, or compute it outside")

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Edit, Fix, Tensor
 from .guards import IS_COMPILING, conditional, guarded, reports, untaken
-from .hoist import holder
+from .hoist import CLAIM, holder
 
 _PARAMETERS = "torch.backends.cuda.SDPAParams"
 _KERNELS = "torch.backends.cuda.can_use_"
@@ -52,7 +52,7 @@ def _once(call: ast.Call, name: str, ctx: Context, code: Code) -> Fix:
     constant = code.fresh(name.rpartition(".")[2].upper())
     top = holder(ctx.function, code.module)
     lines = [f"{constant} = {code.text(call)}", "", ""]
-    edits = [code.insert(top, lines, above=True), code.replace(call, constant)]
+    edits = [CLAIM, code.insert(top, lines, above=True), code.replace(call, constant)]
     return code.fix(f"ask `{code.text(call.func)}` once, at module level", edits)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ..base import Code, Context, Declined, Edit, Fix, Instance, Safety, Span, options
 from ..base.scopes import bound, dotted, own, parameters
 from .autograd import gone
-from .hoist import holder
+from .hoist import CLAIM, holder
 from .moved import bare, call_text
 
 _SAVED = frozenset({"save", "save_to_buffer", "graph", "code", "_save_for_lite_interpreter"})
@@ -83,7 +83,7 @@ def once(call: ast.AST, ctx: Context, code: Code) -> Iterator[Fix]:
         name = _name(call, code)
         top = _after(target.id, ctx, code)
         line = f"{name} = {code.text(call)}"
-        edits = [code.insert(top, [line, "", ""], above=True), code.replace(call, name)]
+        edits = [CLAIM, code.insert(top, [line, "", ""], above=True), code.replace(call, name)]
         yield code.fix("compile at module level", edits, Safety.SAFE)
         return
     first = parameters(ctx.function)[:1]
@@ -98,8 +98,7 @@ def once(call: ast.AST, ctx: Context, code: Code) -> Iterator[Fix]:
         path = f"{first[0]}.{_name(call, code)}"
         line = f"{indent}{path} = {code.text(call)}"
         edits, safety = [code.replace(call, path)], Safety.UNSAFE
-    last = init.body[-1]
-    edits.append(code.lines(last, [*bare(code.block([last], indent)), line]))
+    edits.append(code.append(init.body[-1], [line]))
     yield code.fix("compile in `__init__`", edits, safety)
 
 

@@ -30,7 +30,7 @@ from ..base import (
     options,
 )
 from ..base.scopes import bound, parameters
-from .hoist import holder
+from .hoist import CLAIM, holder
 
 _ASSIGNED = ("torch.empty(min({x}.shape), dtype=torch.int64)",) * 2
 _SAME = ("torch.empty_like({x}, device='cpu', memory_format=torch.contiguous_format)",)
@@ -79,6 +79,7 @@ def as_operator(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     arguments = [code.text(operator.tensor), *(code.text(e) for _, _, e in operator.extra)]
     replaced = f"{op}({', '.join(arguments)})"
     edits = [
+        CLAIM,
         code.insert(top, [*_written(call, operator, op, ctx, code), "", ""], above=True),
         *_used(call, replaced, ctx, code),
     ]

@@ -14,9 +14,12 @@ import ast
 import builtins
 from collections.abc import Iterator, Sequence
 
-from ..base import Code, Context, Declined, Edit, Fix, Safety
+from ..base import Code, Context, Declined, Edit, Fix, Safety, Span
 from ..base.scopes import bound, parameters
 from .moved import bare
+
+# Fixes that name something at module level wait for each other: each needs a name of its own.
+CLAIM = Edit(Span(1, 1, 1, 1), "")
 
 
 def to_module(stmt: ast.stmt, name: str, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -154,7 +157,7 @@ def _tried(
     lines = ["try:", code.step + code.text(node), caught, f"{code.step}{name} = None"]
     if last is None:
         raise Declined("the module has no imports to put it behind")
-    return code.lines(last, [*bare(code.block([last], "")), "", *lines])
+    return code.append(last, ["", *lines])
 
 
 def _last_import(body: Sequence[ast.stmt]) -> ast.stmt | None:
@@ -167,4 +170,4 @@ def _last_import(body: Sequence[ast.stmt]) -> ast.stmt | None:
     return found
 
 
-__all__ = ["holder", "optional_import", "to_module"]
+__all__ = ["CLAIM", "holder", "optional_import", "to_module"]
