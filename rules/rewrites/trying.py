@@ -100,7 +100,7 @@ def needs(node: ast.expr, ctx: Context, code: Code) -> str:
     if method and isinstance(node.func, ast.Attribute):
         operands.insert(0, node.func.value)
     if last in _PRODUCTS and len(operands) == 2:
-        test = _inner_sizes(*operands, ctx, code)
+        test = _inner_sizes(operands[0], operands[1], ctx, code)
         if last == "bmm":
             left, right = (_path(operand, code) for operand in operands)
             test = f"{left}.shape[0] == {right}.shape[0] and {test}"
