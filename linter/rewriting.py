@@ -134,32 +134,69 @@ class FrameCode:
         tokens = tokenize.generate_tokens(io.StringIO(self._text).readline)
         return {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
 
-    @property
-    def width(self) -> int:
-        """How long this file lets its lines get."""
-        longest = max((len(line) for line in self._text.split("\n") if "#" not in line), default=0)
-        return next((width for width in (88, 100) if longest <= width), 120)
-
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that puts text in place of a node."""
         return Edit(self._span(*self._range(node)), text)
 
-    def insert(self, before: ast.stmt, text: Sequence[str]) -> Edit:
+    def insert(self, before: ast.stmt, text: Sequence[str], above: bool = False) -> Edit:
         """Return the edit that puts whole lines before a statement."""
         start = self._range(_head(before))[0]
         begin = self._line_start(start)
         if self._text[begin:start].strip():
             raise Declined("the statement shares its line with others")
+        if above:
+            begin = self._comments_above(start, self._text[begin:start])
         return Edit(self._span(begin, begin), "".join(line + "\n" for line in text))
 
     def anew(self) -> FrameCode:
         """Return a fresh view of the same function."""
         return FrameCode(self._frame, self._ctx)
 
-    def fix(self, title: str, edits: Iterable[Edit], safety: Safety = Safety.NEEDS_PROOF) -> Fix:
-        """Return the fix of these edits, with the imports that were found missing."""
+    def append(self, after: ast.stmt, text: Sequence[str]) -> Edit:
+        """Return the edit that puts whole lines behind a statement."""
+        end = self._range(after)[1]
+        finish = self._line_end(end)
+        behind = self._text[end:finish].strip()
+        if behind and not behind.startswith("#"):
+            raise Declined("the statement shares its line with others")
+        return Edit(self._span(finish, finish), "".join("\n" + line for line in text))
+
+    def fix(
+        self,
+        title: str,
+        edits: Iterable[Edit],
+        safety: Safety = Safety.NEEDS_PROOF,
+        unused: Iterable[str] = (),
+    ) -> Fix:
+        """Return the fix of these edits, with imports that are missing and those that may go."""
         ordered = tuple(sorted(edits, key=lambda edit: edit.span))
-        return Fix(title, ordered, safety, tuple(self._imports))
+        going = dict.fromkeys(line for name in unused for line in self._imports_of(name))
+        return Fix(title, ordered, safety, tuple(self._imports), tuple(going))
+
+    @property
+    def width(self) -> int:
+        """Columns that this file's formatter fills, by its longest line of code."""
+        code = (line for line in self._text.split("\n") if not line.lstrip().startswith("#"))
+        longest = max(map(len, code), default=0)
+        return next((width for width in (88, 100) if longest <= width), 120)
+
+    @property
+    def module(self) -> ast.Module:
+        """The module that the function stands in."""
+        return self._module.tree
+
+    def _imports_of(self, name: str) -> Iterator[str]:
+        """Yield the import statements by which the module may have spelled a canonical name."""
+        for bound, binding in self._module.bindings.items():
+            if not isinstance(binding, Imported):
+                continue
+            known = ".".join(part for part in (binding.module, binding.name) if part)
+            if (name + ".").startswith(known + "."):
+                alias = "" if bound == (binding.name or binding.module) else f" as {bound}"
+                if binding.name:
+                    yield f"from {binding.module} import {binding.name}{alias}"
+                else:
+                    yield f"import {binding.module}{alias}"
 
     # -- names ------------------------------------------------------------------------------
 

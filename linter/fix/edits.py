@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 import libcst
 from libcst.codemod import CodemodContext
-from libcst.codemod.visitors import AddImportsVisitor
+from libcst.codemod.visitors import AddImportsVisitor, RemoveImportsVisitor
 
 from ...rules.base.finding import Edit, Fix, Span
 
@@ -34,7 +35,9 @@ def apply_fixes(text: str, fixes: Sequence[Fix]) -> str:
         ast.parse(result)
     except SyntaxError as error:
         raise ValueError(f"the result isn't Python: {error.msg}, line {error.lineno}") from error
-    return add_imports(result, missing) if missing else result
+    unused = tuple(dict.fromkeys(line for fix in fixes for line in fix.unused))
+    result = add_imports(result, missing) if missing else result
+    return remove_imports(result, unused) if unused else result
 
 
 def line_starts(text: str) -> list[int]:
@@ -70,3 +73,36 @@ def add_imports(text: str, statements: Sequence[str]) -> str:
     for statement in statements:
         AddImportsVisitor.add_needed_import(context, statement.split()[1])
     return AddImportsVisitor(context).transform_module(libcst.parse_module(text)).code
+
+
+def remove_imports(text: str, statements: Sequence[str]) -> str:
+    """Return the text without those of some imports that nothing in it uses any more."""
+    context = CodemodContext()
+    for statement in statements:
+        node = ast.parse(statement).body[0]
+        assert isinstance(node, (ast.Import, ast.ImportFrom))
+        (alias,) = node.names
+        if isinstance(node, ast.Import):
+            RemoveImportsVisitor.remove_unused_import(context, alias.name, asname=alias.asname)
+        else:
+            RemoveImportsVisitor.remove_unused_import(
+                context, node.module or "", alias.name, alias.asname
+            )
+    result = RemoveImportsVisitor(context).transform_module(libcst.parse_module(text)).code
+    return _without_gaps(text, result)
+
+
+def _without_gaps(before: str, after: str) -> str:
+    """Return the text after lines are gone, with blank lines only where there were some."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    parts: list[str] = []
+    skip = 0
+    for kind, first, last, begin, end in SequenceMatcher(None, old, new, False).get_opcodes():
+        parts += new[begin + skip : end]
+        skip = 0
+        if kind == "delete" and first and last < len(old) and old[last].strip():
+            parts += [line for line in old[first:last] if not line.strip()][:1]
+        elif kind == "delete" and last < len(old):
+            above = first == 0 or not old[first - 1].strip()
+            skip = int(above and not old[last].strip())
+    return "".join(parts)

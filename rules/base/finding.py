@@ -69,12 +69,14 @@ class Fix:
     """A repair: sorted, disjoint edits of one file.
 
     imports  statements that the module must have besides, such as "import torch"
+    unused   import statements that go, unless something else in the module uses what they bind
     """
 
     title: str
     edits: tuple[Edit, ...]
     safety: Safety
     imports: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,11 +99,6 @@ class Code(Protocol):
         """One level of indentation as this file writes it, such as four spaces."""
         ...
 
-    @property
-    def width(self) -> int:
-        """How long this file lets its lines get: 88, or more where some line of it is longer."""
-        ...
-
     def lines(self, first: ast.stmt, text: Sequence[str], last: ast.stmt | None = None) -> Edit:
         """Return the edit that puts whole lines in place of the statements `first` to `last`.
 
@@ -117,8 +112,11 @@ class Code(Protocol):
         """Return the edit that puts text in place of an expression or a one-line statement."""
         ...
 
-    def insert(self, before: ast.stmt, text: Sequence[str]) -> Edit:
-        """Return the edit that puts whole lines before a statement (and its decorators)."""
+    def insert(self, before: ast.stmt, text: Sequence[str], above: bool = False) -> Edit:
+        """Return the edit that puts whole lines before a statement (and its decorators).
+
+        With `above`, comments that stand directly above the statement stay with it.
+        """
         ...
 
     def spell(self, name: str) -> str:
@@ -173,6 +171,30 @@ class Code(Protocol):
         """Return a fresh view of the same function, for another rewrite of the same sighting."""
         ...
 
-    def fix(self, title: str, edits: Iterable[Edit], safety: Safety = Safety.NEEDS_PROOF) -> Fix:
-        """Return the fix of these edits, sorted, with the imports that `spell` found missing."""
+    @property
+    def width(self) -> int:
+        """Columns that this file's formatter fills: 88, 100 or 120, by its longest line of code."""
+        ...
+
+    @property
+    def module(self) -> ast.Module:
+        """The module that the function stands in; its statements may be given to `insert`."""
+        ...
+
+    def append(self, after: ast.stmt, text: Sequence[str]) -> Edit:
+        """Return the edit that puts whole lines behind a statement (and the comment beside it)."""
+        ...
+
+    def fix(
+        self,
+        title: str,
+        edits: Iterable[Edit],
+        safety: Safety = Safety.NEEDS_PROOF,
+        unused: Iterable[str] = (),
+    ) -> Fix:
+        """Return the fix of these edits, sorted, with the imports that `spell` found missing.
+
+        `unused` are canonical names, such as "copy.deepcopy", that the edits take out: imports
+        that only they needed are removed.
+        """
         ...

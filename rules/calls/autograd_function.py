@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, ClassRef, Context, Example, Instance, Rule, Sighting, Tensor
+from ..base import (
+    Certainty,
+    ClassRef,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    Tensor,
+)
 from .seen import call_seen, shown
 
 _BASES = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
@@ -139,3 +151,7 @@ def f(x):
             if twice is not None:
                 text = f"`{shown(node)}` is given `{twice}` twice"
                 yield call_seen(node, callee, text, "GB6297")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the form of the class must change."""
+        raise Declined("give the function a form that is captured: see the rule")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.guards import guarded
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
@@ -85,3 +86,7 @@ def f(x):
             id = break_id(callee.name, ctx.torch)
             if id:
                 yield call_seen(node, callee, f"`{shown(node)}` reads the clock in Python", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the guard that leaves the timing out while compiling."""
+        yield from guarded(sighting.node, ctx, code, "the timing")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting, options
+from ..base import Code, Context, Example, Fix, Rule, Sighting, options
+from ..rewrites.replacements import copied as copied_by
 from .copied import copied, deep_copied
 from .seen import call_seen, shown
 
@@ -114,3 +115,10 @@ def f(x):
                 text = f"`{shown(node)}` of `{shown(source)}`, {what}, can't be traced"
                 yield call_seen(node, callee, text, id, fact=option)
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the copy that torch, or the container itself, makes."""
+        assert isinstance(sighting.node, ast.Call)
+        source = ctx.argument(sighting.node, 0, "x")
+        if source is not None:
+            yield from copied_by(sighting.node, source, ctx, code)

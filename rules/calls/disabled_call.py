@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from .seen import call_seen, shown
 
 _DISABLE = frozenset(
@@ -134,3 +134,7 @@ def f(x):
                 yield call_seen(node, callee, text, "GB0098")
         elif callee.name in _DISABLE:
             yield call_seen(node, callee, f"`{shown(node)}` isn't traced itself", "GB0007")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the break was asked for."""
+        raise Declined("the break was asked for: call it outside, or make it a custom operator")

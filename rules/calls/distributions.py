@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Callee, Const, Context, Example, Instance, Rule, Sighting, options
+from ..base import Callee, Code, Const, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..base.facts import Fact
+from ..rewrites.replacements import unvalidated
 from .seen import call_seen, shown
 
 _PACKAGE = "torch.distributions."
@@ -122,6 +123,11 @@ def f(x):
                 yield call_seen(node, callee, text, _METHODS[kind, last])
         elif last[:1].isupper():
             yield from _made(node, callee, ctx, last)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the distribution that leaves validation to the default."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from unvalidated(sighting.node, ctx, code)
 
 
 def _made(node: ast.Call, callee: Callee, ctx: Context, kind: str) -> Iterator[Sighting]:

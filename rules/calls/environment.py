@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Extern, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Extern, Fix, Rule, Sighting
 from ..torch_facts import TorchFacts
 from .seen import shown
 
@@ -74,3 +74,7 @@ def f(x):
 def _targets(node: ast.AST) -> list[ast.expr]:
     assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete))
     return [node.target] if isinstance(node, ast.AugAssign) else node.targets
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: other code may read the variable."""
+        raise Declined("set environment variables before the compiled call")

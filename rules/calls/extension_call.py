@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..base import Code, Context, Example, Fix, Instance, Rule, Sighting, options
+from ..rewrites.custom_op import as_operator
 from ..torch_facts import TorchFacts
 from .packages import CAPTURED, PACKAGES
 from .seen import call_seen, shown, top
@@ -136,6 +137,11 @@ def f(x):
         elif ctx.torch.skipped_module(name):
             text = f"`{shown(node)}`: `{package}` is on the list of packages that are never traced"
             yield call_seen(node, callee, text, "GB0007")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call as a custom operator, where its results are known."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from as_operator(sighting.node, ctx, code)
 
 
 def _foreign(fact: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from .processes import is_process
 from .seen import call_seen, shown, top
 from .stdlib import break_id
@@ -190,3 +190,7 @@ def f(x):
         if id:
             what = "serialises" if top(name) in _SERIALISERS else "does I/O"
             yield call_seen(node, callee, f"`{shown(node)}` {what}, which a graph can't hold", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: when to read and write is the caller's choice."""
+        raise Declined("read and write files outside of compiled code")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.autograd import removed
 from .seen import call_seen, shown
 
 
@@ -62,3 +63,7 @@ def f(x):
         callee = ctx.callee(node)
         if callee.name in ("torch._dynamo.graph_break", "torch._dynamo.decorators.graph_break"):
             yield call_seen(node, callee, f"`{shown(node)}` asks for a graph break", "GB0025")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the code without the break."""
+        yield from removed(sighting.node, ctx, code, "break the graph nowhere on purpose")

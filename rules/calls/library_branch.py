@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Example, Instance, Rule, Sighting
+from ..base import Code, Const, Context, Declined, Example, Fix, Instance, Rule, Sighting
+from ..rewrites.draws import truncated
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -123,3 +124,11 @@ def f(x, y, var):
         if id:
             text = f"`{shown(node)}` tests values or makes parameters inside torch"
             yield call_seen(node, callee, text, id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield `trunc_normal_` written out."""
+        call = sighting.node
+        assert isinstance(call, ast.Call)
+        if not ctx.callee(call).name.endswith("trunc_normal_"):
+            raise Declined("call it outside of compiled code, or write it out")
+        yield from truncated(call, ctx, code)

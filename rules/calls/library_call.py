@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from ..base import (
     BoundMethod,
     ClassRef,
+    Code,
     Const,
     Context,
+    Declined,
     Example,
     Extern,
+    Fix,
     Instance,
     Mapping,
     ModuleRef,
@@ -150,6 +153,10 @@ def f(x):
             return
         id = break_id(name, ctx.torch)
         yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: what it gives must come from outside."""
+        raise Declined("call it outside, and pass the result in")
 
 
 def _listed(node: ast.Call, ctx: Context) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import ClassRef, Context, Example, Rule, Sighting
+from ..base import ClassRef, Code, Context, Declined, Example, Fix, Rule, Sighting
+from ..rewrites.hoist import to_module
 from .seen import call_seen, shown
 
 _MAKERS = {
@@ -98,3 +99,14 @@ def f(x):
         id = _MAKERS.get(callee.name)
         if id is not None and not isinstance(ctx.fact(node.func), ClassRef):
             yield call_seen(node, callee, f"`{shown(node)}` makes a class inside the function", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the class at module level."""
+        stmt = ctx.statement(sighting.node)
+        if isinstance(stmt, ast.ClassDef):
+            yield from to_module(stmt, stmt.name, ctx, code)
+            return
+        target = stmt.targets[0] if isinstance(stmt, ast.Assign) else None
+        if not isinstance(target, ast.Name) or getattr(stmt, "value", None) is not sighting.node:
+            raise Declined("the class has no name of its own")
+        yield from to_module(stmt, target.id, ctx, code)

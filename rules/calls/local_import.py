@@ -6,7 +6,8 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Severity, Sighting
+from ..base import Certainty, Code, Context, Example, Fix, Rule, Severity, Sighting
+from ..rewrites.hoist import optional_import
 from .seen import top
 
 _FAILURES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -82,6 +83,12 @@ def f(x):
         if foreign and _guarded(node, ctx):
             text = f"importing `{foreign[0]}` here breaks the graph where the package is missing"
             yield Sighting(node, text, certainty=Certainty.LIKELY)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the import at module level, and a test for None here."""
+        node = sighting.node
+        assert isinstance(node, (ast.Import, ast.ImportFrom))
+        yield from optional_import(node, ctx, code)
 
 
 def _foreign(package: str, ctx: Context) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting, options
 from .seen import shown
 
 _LOCKS = frozenset(
@@ -73,3 +73,7 @@ def f(x):
                 if isinstance(option, Instance) and option.cls in _LOCKS:
                     text = f"`with {shown(item.context_expr)}` can't be entered inside a graph"
                     yield Sighting(item.context_expr, text, option)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: what the lock protects isn't known."""
+        raise Declined("hold the lock around the compiled call")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.guards import guarded
 from .seen import call_seen, shown
 from .stdlib import break_id
 
@@ -133,3 +134,7 @@ f = Net
             id = "GB0007" if name.startswith("loguru.logger.") else ""
         if id:
             yield call_seen(node, callee, f"`{shown(node)}` logs, which the graph can't hold", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the guard that leaves the logging out while compiling."""
+        yield from guarded(sighting.node, ctx, code, "the logging")

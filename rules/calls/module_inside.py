@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Example, Rule, Sighting, Tensor
+from ..base import Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
 from .seen import call_seen, shown
 
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -169,3 +169,7 @@ def f(x):
             fact = ctx.fact(given) if given is not None else None
             return bool(fact.value) if isinstance(fact, Const) else default and given is None
         return last in _ALWAYS
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: where the parameters belong isn't known."""
+        raise Declined("make modules and parameters in `__init__`")

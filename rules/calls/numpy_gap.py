@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Const, Context, Example, Extern, Rule, Sighting, Static, options
+from ..base import (
+    Array,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Extern,
+    Fix,
+    Rule,
+    Sighting,
+    Static,
+    options,
+)
 from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .numpy_names import INDEXED, call_break, foreign_elements
@@ -121,6 +134,10 @@ def f(x):
             text = f"`{shown(node)}`: Dynamo doesn't know this attribute of an array"
             breaks = (_unknown(node, ctx.torch),)
             yield Sighting(node, text, arrays[0], graph_breaks=breaks)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: which function of torch is meant isn't sure."""
+        raise Declined("use the function of torch, or compute it outside")
 
 
 def _unknown(node: ast.Attribute, torch: TorchFacts) -> str:

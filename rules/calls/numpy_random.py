@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Context, Example, Rule, Sighting
+from ..base import Array, Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.draws import drawn
 from .seen import call_seen, shown
 
 
@@ -111,3 +112,8 @@ def f(x):
         ):
             text = f"`{shown(node)}` gives a number that depends on what was drawn"
             yield call_seen(node, callee, text, "GB0033")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the draw of torch."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from drawn(sighting.node, ctx.callee(sighting.node).name, ctx, code)

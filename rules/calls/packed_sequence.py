@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.packed import padded
 from .seen import call_seen, shown
 
 RNN_UTILS = {
@@ -75,3 +76,7 @@ def f(x, lengths):
         if id:
             text = f"`{shown(node)}` makes sizes from lengths that only the data knows"
             yield call_seen(node, callee, text, id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the layer run over the padded batch."""
+        yield from padded(ctx, code)

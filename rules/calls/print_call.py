@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.guards import guarded
 from .seen import call_seen, shown
 
 PRINTS = {
@@ -102,3 +103,7 @@ def f(x):
         if id is not None:
             text = f"`{shown(node)}` can't be captured: the graph ends here"
             yield call_seen(node, callee, text, id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the guard that leaves the printing out while compiling."""
+        yield from guarded(sighting.node, ctx, code, "the printing")

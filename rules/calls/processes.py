@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
@@ -92,3 +92,7 @@ def f(x):
             id = break_id(callee.name, ctx.torch)
             if id:
                 yield call_seen(node, callee, f"`{shown(node)}` is a system call", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: when to ask is the caller's choice."""
+        raise Declined("ask once, before the compiled call, and pass in the answer")

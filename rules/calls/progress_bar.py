@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.progress import unbarred
 from .seen import call_seen, shown, top
 
 _NAMES = {"rich.progress.track": "GB0156", "rich.progress.Progress": "GB0156"}
@@ -72,3 +73,8 @@ def f(x):
             id = _NAMES.get(name, "")
         if id:
             yield call_seen(node, callee, f"`{shown(node)}` shows progress, which isn't traced", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the loop without a bar while compiling."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from unbarred(sighting.node, ctx, code)

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from ..base import (
     DEFAULT_ONLY,
+    Code,
     Context,
+    Declined,
     Example,
+    Fix,
     Mapping,
     Rule,
     Sequence,
@@ -16,6 +19,7 @@ from ..base import (
     Tensor,
     options,
 )
+from ..rewrites.draws import drawn
 from .draws import bound_in, drawn_in
 from .seen import call_seen, shown, top
 from .stdlib import break_id
@@ -147,3 +151,10 @@ def f(x):
                 id = "GB0033" if isinstance(held, Tensor) else "GB0178"
                 yield Sighting(node, text, drawn, graph_breaks=(id,))
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the draw of torch."""
+        call = sighting.node
+        if not isinstance(call, ast.Call):
+            raise Declined("Python needs the number that is drawn: index by `index_select`")
+        yield from drawn(call, ctx.callee(call).name, ctx, code)

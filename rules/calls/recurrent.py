@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Instance, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting
+from ..rewrites.packed import padded
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -131,6 +132,14 @@ def f(x):
             return
         text = f"`{shown(node)}` runs an nn.{kind}, which Dynamo doesn't trace by default"
         yield call_seen(node, callee, text, "GB0014")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the layer run over the padded batch, where it was packed."""
+        calls = [part for part in ctx.inside(ctx.function) if isinstance(part, ast.Call)]
+        if any(ctx.callee(c).name.endswith(".pack_padded_sequence") for c in calls):
+            yield from padded(ctx, code)
+            return
+        raise Declined("set `torch._dynamo.config.allow_rnn`, or leave the layer out of the region")
 
 
 def _stem(name: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.asked import asked
 from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .packed_sequence import RNN_UTILS
@@ -148,3 +149,9 @@ def f(x):
             return  # as context managers they are another rule's matter
         id = ctx.torch.break_id(callee.name) or _MORE[callee.name]
         yield call_seen(node, callee, f"`{shown(node)}` isn't traced: the graph ends here", id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield code that asks nothing while compiling."""
+        assert isinstance(sighting.node, ast.Call)
+        name = ctx.callee(sighting.node).name
+        yield from asked(sighting.node, name, ctx, code)

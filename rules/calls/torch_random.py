@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Extern, Instance, Rule, Sighting, options
+from ..base import (
+    Certainty,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Extern,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    options,
+)
 from .seen import call_seen, shown
 
 _SEEDS = frozenset(
@@ -119,6 +132,10 @@ def f(x, noise):
             yield call_seen(node, callee, f"`{shown(node)}` changes a generator", "GB7650")
         elif callee.name.startswith("torch.") and callee.project is None:
             yield from _passed(node, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the numbers must stay what the seed says."""
+        raise Declined("seed before the compiled call, or draw outside and pass the numbers in")
 
 
 def _passed(node: ast.Call, ctx: Context) -> Iterator[Sighting]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.replacements import plain
 from .seen import call_seen, shown
 
 _CALLED = "torch.jit.ScriptModule."
@@ -116,3 +117,8 @@ def f(x):
             if id:
                 text = f"`{shown(node)}` isn't traced: the graph ends here"
                 yield call_seen(node, callee, text, id)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the Python behind the TorchScript."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from plain(sighting.node, ctx.callee(sighting.node).name, ctx, code)

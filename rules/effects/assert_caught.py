@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Sighting
+from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, shown
+from ..rewrites.trying import asked_first
 from .handlers import caught, guarded
 
 
@@ -68,3 +69,11 @@ def f(x):
                 if data_in(ctx.fact(part.test)) is None:  # tensors are a matter of CL1xx
                     what = f"if `{shown(part.test)}` fails, capturing stops before the `except`"
                     yield Sighting(part, what, certainty=Certainty.LIKELY)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the assertion as an `if`."""
+        guard = next((p for p in ctx.ancestors(sighting.node) if isinstance(p, ast.Try)), None)
+        assert guard is not None
+        assert isinstance(sighting.node, ast.Assert)
+        failing = [part for part in guarded(guard) if isinstance(part, ast.Assert)]
+        yield from asked_first(sighting.node, failing, ctx, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 
 
 class AutogradGrad(Rule):
@@ -61,3 +61,7 @@ def f(x):
         assert isinstance(node, ast.Call)
         if ctx.callee(node).name == "torch.autograd.grad":
             yield Sighting(node, "`torch.autograd.grad` asks for gradients while capturing")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the function to differentiate must be cut out by hand."""
+        raise Declined("write what is differentiated as a function, and use `torch.func.grad`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 
 
@@ -95,3 +95,7 @@ def f(x):
             return
         message = f"`{shown(node)}` runs the backward pass inside the region"
         yield Sighting(node, message, callee.receiver, graph_breaks=ids)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: where the region ends is the caller's choice."""
+        raise Declined("compile what computes the loss, and run backward outside")

@@ -5,7 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, ClassRef, Context, Example, Rule, Sighting, options
+from ..base import (
+    Certainty,
+    ClassRef,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Rule,
+    Sighting,
+    options,
+)
 from ..torch_facts import TorchFacts
 from .outside_writes import written_outside
 
@@ -93,3 +104,7 @@ def f(x):
             for stmt, target in written_outside(backward):
                 what = f"`{target}` is written in a backward that becomes a graph of its own"
                 yield Sighting(stmt, what, certainty=Certainty.LIKELY)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: only gradients leave a backward."""
+        raise Declined("return the gradient only, and look at it outside")

@@ -6,8 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import Certainty, Context, Example, Instance, Rule, Sighting, options
+from ..base import (
+    Certainty,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
+from ..rewrites.replacements import uncached
 from ..torch_facts import TorchFacts
 
 
@@ -85,6 +97,19 @@ class f(nn.Module):
                 what = f"`{shown(node)}` is a cached property, which is filled under a lock"
                 yield Sighting(node, what, certainty=Certainty.LIKELY)
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the property without a cache."""
+        node = sighting.node
+        assert isinstance(node, ast.Attribute)
+        for option in options(ctx.fact(node.value)):
+            cls = option.cls if isinstance(option, Instance) else None
+            method = None if cls is None or isinstance(cls, str) else cls.methods.get(node.attr)
+            if method is not None and method.module.path == ctx.path:
+                (decorator,) = (d for d in method.decorators if _cached(d, method.module))
+                yield from uncached(decorator, node.attr, code)
+                return
+        raise Declined("the property stands in another module")
 
 
 def _cached(decorator: ast.expr, module: Any) -> bool:

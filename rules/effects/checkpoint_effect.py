@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from .outside_writes import first_write
 
 
@@ -103,3 +103,7 @@ def f(x):
         function = ctx.argument(node, 0, "function")
         if function is not None:
             yield from first_write(ctx.fact(function), node, "is checkpointed", ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the write must move to the caller of the checkpoint."""
+        raise Declined("return what is kept, and store it behind the checkpoint")

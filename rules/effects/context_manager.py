@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..base import Code, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..base.reading import shown
+from ..rewrites.managers import watched
 
 # What each breaks with as a `with` item, measured.
 MANAGERS = {
@@ -141,6 +142,12 @@ def f(x):
             if id_ is not None:
                 what = f"`{shown(call)}` is a context manager that Dynamo can't enter"
                 yield Sighting(call, what, graph_breaks=(id_,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a manager that is entered only where nothing is compiled."""
+        assert isinstance(sighting.node, ast.Call)
+        name = ctx.callee(sighting.node).name
+        yield from watched(sighting.node, name, ctx, code)
 
 
 def _foreign(call: ast.Call, ctx: Context) -> bool:

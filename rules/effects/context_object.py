@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import Context, Example, Fact, Instance, Rule, Sequence, Sighting, options
+from ..base import Code, Context, Example, Fact, Fix, Instance, Rule, Sequence, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import outlives
+from ..rewrites.managers import made_inside
 
 # Objects of these classes are entered by Dynamo only where it sees them made.
 _MADE_INSIDE = frozenset(
@@ -120,6 +121,11 @@ def f(x):
                     what = f"`{shown(expr)}` was made outside the region, so Dynamo can't enter it"
                     yield Sighting(expr, what, option)
                     break
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the grad mode made where it is entered."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from made_inside(sighting.node, ctx, code)
 
 
 def _opaque(fact: Fact) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown, tensor_of
 from ..base.scopes import dotted, own
+from ..rewrites.autograd import valued
 from ..torch_facts import TorchFacts
 
 
@@ -73,6 +74,13 @@ def f(x: torch.Tensor):
             if tensor is not None and not tensor.role and _computed(target.value, ctx):
                 what = f"`{shown(target)}` of a tensor in the graph is replaced"
                 yield Sighting(target, what, tensor)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield ways to change the value that autograd knows of."""
+        stmt, target = ctx.statement(sighting.node), sighting.node
+        assert isinstance(stmt, ast.Assign)
+        assert isinstance(target, ast.Attribute)
+        yield from valued(stmt, target, code)
 
 
 def _computed(node: ast.expr, ctx: Context) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Rule, Sighting
+from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown, tensor_of
+from ..rewrites.trying import asked_first
 from .handlers import caught, guarded
 
 _ERRORS = frozenset({"RuntimeError", "Exception", "BaseException", "LinAlgError", ""})
@@ -118,18 +119,30 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for the operators of a try block that its handlers wait for."""
         assert isinstance(node, ast.Try)
-        kinds = caught(node)
         seen: set[int] = set()
         for part in guarded(node):
             line = getattr(part, "lineno", 0)
             if line in seen or not ctx.reached(part):
                 continue
-            if (kinds & _ERRORS and _may_fail(part, ctx)) or (
-                kinds & {"IndexError", "LookupError"} and _constant_item(part, ctx)
-            ):
+            if _fails(part, node, ctx):
                 seen.add(line)
                 what = f"if `{shown(part)}` fails, compiled code never gets to the `except`"
                 yield Sighting(part, what, certainty=Certainty.LIKELY)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the test of what the operator needs."""
+        guard = next((p for p in ctx.ancestors(sighting.node) if isinstance(p, ast.Try)), None)
+        assert guard is not None
+        assert isinstance(sighting.node, ast.expr)
+        failing = [part for part in guarded(guard) if _fails(part, guard, ctx)]
+        yield from asked_first(sighting.node, failing, ctx, code)
+
+
+def _fails(part: ast.AST, guard: ast.Try, ctx: Context) -> bool:
+    kinds = caught(guard)
+    if kinds & _ERRORS and _may_fail(part, ctx):
+        return True
+    return bool(kinds & {"IndexError", "LookupError"}) and _constant_item(part, ctx)
 
 
 def _may_fail(node: ast.AST, ctx: Context) -> bool:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Function, Instance, Rule, Sighting, options
+from ..base import (
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fact,
+    Fix,
+    Function,
+    Instance,
+    Rule,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
 from ..base.scopes import outlives
 from ..torch_facts import TorchFacts
@@ -108,6 +120,10 @@ def f(x):
         for target in _targets(node):
             if isinstance(target, ast.Attribute):
                 yield from _write(target, target.value, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: who reads the attribute isn't known."""
+        raise Declined("keep the state in an object of a class of your own")
 
 
 def _targets(node: ast.AST) -> list[ast.expr]:

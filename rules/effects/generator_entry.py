@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Mode, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Mode, Rule, Sighting
 from ..base.scopes import own
+from ..rewrites.generators import listed
 
 
 class GeneratorEntry(Rule):
@@ -78,3 +79,8 @@ def witness():
             return
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own(node)):
             yield Sighting(node, f"`{node.name}` is a generator: a call runs nothing to capture")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the function that returns a list."""
+        assert isinstance(sighting.node, ast.FunctionDef)
+        yield from listed(sighting.node, code)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Rule, Sighting, Tensor, options
+from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..rewrites.autograd import requires_grad
 from ..torch_facts import TorchFacts
 
 
@@ -73,3 +74,8 @@ def f(x: torch.Tensor):
                 what = f"`{shown(node)}` reads the autograd graph while it is captured"
                 yield Sighting(node, what, option, certainty=Certainty.LIKELY)
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the question for `requires_grad`."""
+        assert isinstance(sighting.node, ast.Attribute)
+        yield from requires_grad(sighting.node, ctx, code)

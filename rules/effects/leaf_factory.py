@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Rule, Sighting
+from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
+from ..rewrites.autograd import unflagged
 from ..torch_facts import TorchFacts
 
 
@@ -90,6 +91,11 @@ def f(x, train=False):
         certainty = Certainty.CERTAIN if isinstance(fact, Const) else Certainty.LIKELY
         what = f"`{shown(node)}` makes an autograd leaf inside the region"
         yield Sighting(node, what, certainty=certainty)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor without the flag."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from unflagged(sighting.node, ctx, code)
 
 
 _OTHERS = ("torch.Tensor.", "torch.nn.", "torch.optim.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sequence, Sighting, options
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sequence, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import outlives
 
@@ -86,3 +86,7 @@ def f(x):
                 place = node if isinstance(node, ast.Call) else source
                 yield Sighting(place, what, option)
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: where the generator stands is known outside only."""
+        raise Declined("take the value outside, and pass it in")

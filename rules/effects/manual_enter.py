@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
+from ..rewrites.managers import entered
 
 _CLASSES = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled")
 
@@ -67,3 +68,8 @@ def f(x):
         owner, _, method = ctx.callee(node).name.rpartition(".")
         if method in ("__enter__", "__exit__") and owner in _CLASSES:
             yield Sighting(node, f"`{shown(node)}` changes the grad mode outside a `with`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the `with` statement."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from entered(sighting.node, ctx, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Instance, Rule, Sighting, options
+from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting, options
 from ..base.reading import shown
 from ..torch_facts import TorchFacts
 
@@ -118,3 +118,7 @@ class f(nn.Module):
         if any(isinstance(o, Instance) and o.module for o in options(callee.receiver)):
             what = f"`{shown(node)}` registers a hook while the module is captured"
             yield Sighting(node, what, callee.receiver)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: a hook is there for every call afterwards."""
+        raise Declined("hooks are registered before compiling, once")

@@ -5,7 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Instance, Rule, Sighting, options
+from ..base import (
+    Certainty,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
 from ..torch_facts import TorchFacts
 
@@ -109,3 +120,7 @@ def f(x):
                 sure = Certainty.CERTAIN if method == "load_state_dict" else Certainty.LIKELY
                 yield Sighting(node, what, certainty=sure, graph_breaks=(_IDS[method],))
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the parameters change for the caller, too."""
+        raise Declined("load and cast modules before compiling")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 
 _SCALERS = (
@@ -119,6 +119,10 @@ def f(x):
             return
         message = f"`{shown(node)}` is optimizer machinery that Dynamo doesn't trace"
         yield Sighting(node, message, callee.receiver, graph_breaks=ids)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: where the region ends is the caller's choice."""
+        raise Declined("compile the forward pass and the loss, and step outside")
 
 
 def _makes(name: str) -> bool:

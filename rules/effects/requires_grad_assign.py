@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting, Tensor, options
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..rewrites.autograd import unflagged
 from ..torch_facts import TorchFacts
 
 
@@ -102,3 +103,11 @@ class f(nn.Module):
                 if isinstance(option, Tensor):
                     yield Sighting(target, f"`{shown(node)}` sets the flag while capturing", option)
                     break
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor without the flag, if the function made it."""
+        node, fact = sighting.node, sighting.fact
+        if isinstance(fact, Tensor) and fact.role in ("input", "param", "buffer"):
+            raise Declined("a tensor from outside gets the flag: set it before the compiled call")
+        assert isinstance(node, ast.Attribute)
+        yield from unflagged(node, ctx, code)

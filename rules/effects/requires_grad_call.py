@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Instance, Rule, Sighting, Tensor, options
+from ..base import (
+    Certainty,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    Tensor,
+    options,
+)
 from ..base.reading import shown
 from ..torch_facts import TorchFacts
 
@@ -130,6 +143,10 @@ def f(x):
                 sure = option.sure and (option.role != "input" and value is not None)
                 certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
                 yield Sighting(node, what, option, certainty=certainty)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: the caller sees the flag."""
+        raise Declined("the flag of what was there before is set: set it before the compiled call")
 
 
 _NOUN = {"input": "an input", "param": "a parameter", "buffer": "a buffer"}

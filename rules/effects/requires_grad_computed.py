@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Const, Context, Example, Rule, Sighting, Tensor, options
+from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting, Tensor, options
 from ..base.reading import shown
+from ..rewrites.autograd import unflagged
 
 
 class RequiresGradComputed(Rule):
@@ -83,6 +84,11 @@ def f(x):
                 what = f"`{shown(node)}` makes a new autograd leaf inside the region"
                 yield Sighting(node, what, option, certainty=Certainty.LIKELY)
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor without the flag."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from unflagged(sighting.node, ctx, code)
 
 
 def _is_false(node: ast.expr, ctx: Context) -> bool:

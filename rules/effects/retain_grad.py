@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Safety, Sighting
 from ..base.reading import shown
+from ..rewrites.guards import guarded
 
 
 class RetainGrad(Rule):
@@ -67,3 +68,7 @@ def f(x: torch.Tensor):
         if callee.name == "torch.Tensor.retain_grad":
             what = f"`{shown(node)}` keeps the gradient of a tensor inside the graph"
             yield Sighting(node, what, callee.receiver)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the guard that keeps the gradient only in eager runs."""
+        yield from guarded(sighting.node, ctx, code, "`retain_grad`", Safety.NEEDS_PROOF)

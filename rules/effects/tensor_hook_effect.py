@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from .outside_writes import first_write
 
 
@@ -108,3 +108,7 @@ class f(nn.Module):
         if hook is not None:
             why = "becomes part of the backward graph"
             yield from first_write(ctx.fact(hook), node, why, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: who reads what the hook writes isn't known."""
+        raise Declined("what the hook writes is wanted: return the tensor, and hook it outside")

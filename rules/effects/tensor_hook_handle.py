@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 from ..base.scopes import dotted, own
+from ..rewrites.autograd import unhooked
 
 
 class TensorHookHandle(Rule):
@@ -97,6 +98,10 @@ def f(x: torch.Tensor):
             yield Sighting(node, f"the handle of `{shown(node)}` is stored on an object")
         elif isinstance(target, ast.Name):
             yield from _uses(target.id, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the function without a hook that never runs."""
+        yield from unhooked(sighting.node, ctx, code)
 
 
 def _uses(name: str, ctx: Context) -> Iterator[Sighting]:

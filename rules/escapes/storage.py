@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
+from ..rewrites.asked import inference
 from ..torch_facts import TorchFacts
 from .data import METHOD, certainty, subject
 
@@ -141,6 +142,13 @@ def _break_of(method: str, torch: TorchFacts) -> tuple[str, ...]:
         return ()
     found = torch.break_id(METHOD + method)
     return () if found is None else (found,)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the answer that compiled code may take for granted."""
+        assert isinstance(sighting.node, ast.Call)
+        if ctx.callee(sighting.node).name != METHOD + "is_inference":
+            raise Declined("only an eager tensor has memory to ask for")
+        yield from inference(sighting.node, ctx, code)
 
 
 def _of_storage(node: ast.Call, ctx: Context) -> bool:

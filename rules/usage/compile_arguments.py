@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Safety, Severity, Sighting
+from ..rewrites.compiled import option_gone
 from .compiling import compile_decorator, compile_name
 
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
@@ -128,6 +129,23 @@ def witness():
             for name in ("mode", "options"):
                 if name in given and not _is_none(given[name]):
                     yield Sighting(call, f"backend {backend.value!r} ignores `{name}`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the mode that was meant, or the call without what it ignores."""
+        node = sighting.node
+        if isinstance(node, ast.Constant):
+            meant = str(node.value).replace("_", "-").replace(" ", "-").lower()
+            if meant not in _MODES:
+                raise Declined("which mode was meant isn't known")
+            edit = code.replace(node, code.text(node).replace(str(node.value), meant))
+            yield code.fix(f"use mode {meant!r}", [edit], Safety.SAFE)
+            return
+        assert isinstance(node, ast.Call)
+        given = {k.arg: k.value for k in node.keywords}
+        backend = given.get("backend")
+        if not (isinstance(backend, ast.Constant) and backend.value in _WITHOUT_MODES):
+            raise Declined("whether the mode or the options are meant isn't known")
+        yield from option_gone(node, [n for n in ("mode", "options") if n in given], code)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
+from ..rewrites.compiled import before_loop
 from .compiling import compile_uses, names_in, stored_in
 
 
@@ -116,3 +117,7 @@ def witness():
             yield Sighting(
                 place, f"{what} is compiled anew in every pass of the loop: compile it once, before"
             )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the compilation in front of the loop."""
+        yield from before_loop(sighting.node, ctx, code)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
+from ..rewrites.compiled import once
 from .compiling import HOT, compile_uses, conditional, memoised
 
 
@@ -116,3 +117,7 @@ def witness():
         for place, target in compile_uses(node, ctx):
             what = "a function" if target is None else f"`{ast.unparse(target)}`"
             yield Sighting(place, f"{what} is compiled anew in every call of `{name}`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the compilation where the object or the module is made."""
+        yield from once(sighting.node, ctx, code)

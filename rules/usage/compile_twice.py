@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Function, Instance, Rule, Safety, Severity, Sighting
 from ..base.hops import compiled_at
 from .compiling import compile_name
 
@@ -103,6 +103,15 @@ def witness():
         elif isinstance(fact, Function) and any(map(_compiles, fact.function.decorators)):
             message = f"`{text}` is decorated with torch.compile: options given there are lost"
             yield Sighting(node, message)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield what the first compilation gave."""
+        assert isinstance(sighting.node, ast.Call)
+        target = ctx.argument(sighting.node, 0, "model")
+        if target is not None:
+            title = "compile once, with the options given first"
+            edit = code.replace(sighting.node, code.text(target))
+            yield code.fix(title, [edit], Safety.UNSAFE)
 
 
 def _compiles(deco: ast.expr) -> bool:

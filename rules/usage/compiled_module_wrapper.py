@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Context, Example, Instance, Rule, Severity, Sighting, Unknown
+from ..base import (
+    Certainty,
+    Code,
+    Context,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Severity,
+    Sighting,
+    Unknown,
+)
+from ..rewrites.compiled import in_place
 from .arms import body_nodes
 from .compiling import compile_name
 
@@ -113,6 +125,11 @@ def witness():
             certainty=Certainty.LIKELY if told else Certainty.CERTAIN,
             severity=Severity.WARNING if saving else None,
         )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the module compiled in place."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from in_place(sighting.node, ctx, code)
 
 
 def _uses(function: ast.AST, name: str, line: int) -> Iterator[tuple[str, int]]:

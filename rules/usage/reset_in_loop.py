@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Safety, Severity, Sighting
+from ..rewrites.autograd import gone
 from .arms import body_nodes
 from .compiling import HOT, compile_name, conditional
 
@@ -101,3 +102,14 @@ def witness():
                 yield Sighting(node, "all compiled code is dropped in every pass of the loop")
         elif name in HOT and not conditional(node, ctx):
             yield Sighting(node, f"all compiled code is dropped in every call of `{name}`")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the reset in front of the loop."""
+        stmt, loop = ctx.statement(sighting.node), ctx.loop(sighting.node)
+        if not isinstance(stmt, ast.Expr):
+            raise Declined("the call is part of a larger statement")
+        edits = [gone(stmt, code)]
+        if loop is not None:
+            edits.append(code.insert(loop, [code.indent(loop) + code.text(stmt)]))
+        title = "keep compiled code from pass to pass"
+        yield code.fix(title, edits, Safety.UNSAFE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Extern, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Extern, Fix, Rule, Safety, Severity, Sighting
+from ..rewrites.autograd import gone
 
 
 class SuppressErrors(Rule):
@@ -101,3 +102,8 @@ def witness():
                 name = owner.name if isinstance(owner, Extern) else ast.unparse(target.value)
                 if name == "torch._dynamo.config":
                     yield Sighting(node, "failures of the compiler are hidden in the whole process")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the code without the setting."""
+        edit = gone(ctx.statement(sighting.node), code)
+        yield code.fix("let errors of the compiler be seen", [edit], Safety.UNSAFE)

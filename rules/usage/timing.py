@@ -6,8 +6,21 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..base import Context, Example, Function, Instance, Rule, Severity, Sighting, options
+from ..base import (
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Function,
+    Instance,
+    Rule,
+    Severity,
+    Sighting,
+    options,
+)
 from ..base.hops import compiled_at
+from ..rewrites.compiled import synchronised, warmed
 from .arms import body_nodes
 from .compiling import compile_name, compiled_in
 
@@ -16,6 +29,7 @@ _CLOCKS = frozenset(
     for name in ("time", "perf_counter", "monotonic", "process_time")
     for unit in ("", "_ns")
 )
+_UNSYNCED = "returns before the device is done: synchronise first"
 _WAITS = frozenset({"synchronize", "item", "cpu", "tolist", "numpy", "elapsed_time"})
 
 
@@ -110,6 +124,23 @@ def witness():
                 first = min(timed, key=lambda c: c.lineno)
                 yield from _judge(first, start, end, calls, ctx)
 
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the warm-up, or the waits for the device."""
+        call = sighting.node
+        assert isinstance(call, ast.Call)
+        read = [c for c in body_nodes(ctx.function) if isinstance(c, ast.Call)]
+        clocks = [ctx.statement(c) for c in read if ctx.callee(c).name in _CLOCKS]
+        before = [stmt for stmt in clocks if stmt.lineno < call.lineno]
+        after = [stmt for stmt in clocks if stmt.lineno > call.lineno]
+        if not before or not after:
+            raise Declined("the clock is read in the statement of the call")
+        start = max(before, key=lambda stmt: stmt.lineno)
+        end = min(after, key=lambda stmt: stmt.lineno)
+        if sighting.message.endswith(_UNSYNCED):
+            yield from synchronised([start, end], code)
+        else:
+            yield from warmed(call, start, code)
+
 
 def _judge(
     call: ast.Call, start: int, end: int, calls: list[ast.Call], ctx: Context
@@ -123,7 +154,7 @@ def _judge(
     after = [c.func for c in calls if call.lineno <= c.lineno <= end]
     waits = any(isinstance(func, ast.Attribute) and func.attr in _WAITS for func in after)
     if not waits and _on_cuda(ctx.function):
-        yield Sighting(call, f"`{text}` returns before the device is done: synchronise first")
+        yield Sighting(call, f"`{text}` {_UNSYNCED}")
 
 
 def _on_cuda(function: ast.AST) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
+from ..rewrites.compiled import unscripted
 
 _CALLS = {
     "torch.jit.script": "script",
@@ -114,6 +115,11 @@ def witness():
             called = deco.func if isinstance(deco, ast.Call) else deco
             if getattr(ctx.fact(called), "name", ast.unparse(called)) == "torch.jit.script":
                 yield Sighting(deco, f"`{node.name}` is TorchScript: torch.compile replaces it")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the code without TorchScript."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from unscripted(sighting.node, ctx, code)
 
 
 def _short(node: ast.expr) -> str:

@@ -77,7 +77,7 @@ def test_the_exit_status_is_the_command_s(recorded: Any) -> None:
 
 
 def test_compiled_code_is_still_captured(recorded: Any) -> None:
-    code, calls = recorded(
+    code, _ = recorded(
         "import torch, net\n"
         "torch.compile(net.helper, fullgraph=True, backend='eager')(torch.ones(2), 3)\n"
     )

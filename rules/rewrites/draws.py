@@ -1,0 +1,144 @@
+"""Random numbers that Python or numpy draw are drawn by torch, in the graph.
+
+The numbers are other ones, from another generator, so none of these is applied unasked:
+`random.random()` is `torch.rand(())`, a permutation `torch.randperm(n)`, and `trunc_normal_`, whose
+library code branches, is written out by the inverse of its distribution.
+
+Declined: choices of objects, shuffles, seeds and generator objects (their numbers are wanted), and
+numbers that index or size something in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from math import erf, sqrt
+
+from ..base import Code, Const, Context, Declined, Fix, Safety
+from ..base.scopes import dotted
+from .replacements import operand
+
+_UNIT = "torch.rand(())"
+_PARENTS = (ast.BinOp, ast.Compare, ast.Assign, ast.AugAssign, ast.If, ast.While, ast.IfExp)
+
+
+def drawn(call: ast.Call, name: str, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the fix that draws a number, or a permutation, with torch. Raises Declined."""
+    last = name.rpartition(".")[2]
+    numpy = name.startswith("numpy.random.")
+    if (not numpy and not name.startswith("random.")) or "." in name.removeprefix("random."):
+        if not numpy or name.count(".") != 2:
+            raise Declined("the numbers of a generator object are its own: draw outside")
+    arguments = [code.text(arg) for arg in call.args]
+    if call.keywords:
+        raise Declined("the draw has keyword arguments")
+    if numpy and last == "permutation":
+        yield from _permutation(call, ctx, code)
+        return
+    text = _number(last, call.args, arguments, numpy, code)
+    if not isinstance(ctx.parent(call), _PARENTS):
+        raise Declined("Python needs the number that is drawn")
+    if isinstance(ctx.parent(call), ast.BinOp) and not text.startswith("torch."):
+        text = f"({text})"
+    text = text.replace("torch.", f"{code.spell('torch')}.")
+    yield code.fix(
+        f"draw `{text}` (other numbers than `{code.text(call.func)}` gives)",
+        [code.replace(call, text)],
+        Safety.UNSAFE,
+        unused=[name],
+    )
+
+
+def _number(
+    last: str, nodes: Sequence[ast.expr], given: Sequence[str], numpy: bool, code: Code
+) -> str:
+    """Return the source of a 0-dimensional draw. Raises Declined."""
+    if last in ("random", "rand", "random_sample") and not given:
+        return _UNIT
+    if last in ("randn", "standard_normal") and not given:
+        return "torch.randn(())"
+    if last == "uniform" and len(given) in (0, 2):
+        if not given or list(given) == ["0", "1"]:
+            return _UNIT
+        low, high = (_term(node, code) for node in nodes)
+        return f"{low} + ({high} - {low}) * {_UNIT}"
+    if last in ("gauss", "normalvariate", "normal") and len(given) in (0, 2):
+        if not given or list(given) in (["0", "1"], ["0.0", "1.0"]):
+            return "torch.randn(())"
+        mean, spread = (_term(node, code) for node in nodes)
+        return f"{mean} + {spread} * torch.randn(())"
+    if numpy and last == "randint" and len(given) in (1, 2):
+        return f"torch.randint({', '.join(given)}, ())"
+    if last == "choice" and numpy and len(given) == 1 and isinstance(nodes[0], ast.Constant):
+        return f"torch.randint({given[0]}, ())"
+    raise Declined(f"torch has no draw like `{last}`: draw outside, and pass it in")
+
+
+def _term(node: ast.expr, code: Code) -> str:
+    return code.text(node) if isinstance(node, ast.Constant) else operand(node, code)
+
+
+def _permutation(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
+    if len(call.args) != 1 or not isinstance(ctx.fact(call.args[0]), Const):
+        raise Declined("what is permuted isn't a range")
+    stmt = ctx.statement(call)
+    name = f"{code.spell('torch.randperm')}({code.text(call.args[0])})"
+    edits = [code.replace(call, name)]
+    parent = ctx.parent(call)
+    if isinstance(parent, ast.Call) and ctx.callee(parent).name == "torch.from_numpy":
+        edits = [code.replace(parent, name)]
+    elif isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name):
+        for use in code.uses(stmt.targets[0].id):
+            wrap = ctx.parent(use)
+            if not (isinstance(wrap, ast.Call) and ctx.callee(wrap).name == "torch.from_numpy"):
+                raise Declined("the permutation is used as an array")
+            edits.append(code.replace(wrap, use.id))
+    else:
+        raise Declined("the permutation is used as an array")
+    title = f"draw `{name}` (another permutation than numpy's)"
+    yield code.fix(title, edits, Safety.UNSAFE, unused=["numpy.random.permutation"])
+
+
+def _constant(given: ast.expr | None, default: float, ctx: Context) -> float:
+    if given is None:
+        return default
+    fact = ctx.fact(given)
+    if not isinstance(fact, Const) or not isinstance(fact.value, (int, float)):
+        raise Declined(f"`{ast.unparse(given)}` isn't a constant")
+    return float(fact.value)
+
+
+def truncated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the fix that writes `trunc_normal_` out, without its branches."""
+    stmt = ctx.statement(call)
+    if not isinstance(stmt, ast.Expr) or stmt.value is not call:
+        raise Declined("the result of the call is used")
+    tensor = ctx.argument(call, 0, "tensor")
+    if tensor is None:
+        raise Declined("what is filled isn't known")
+    defaults = (("mean", 0.0), ("std", 1.0), ("a", -2.0), ("b", 2.0))
+    mean, std, low, high = (
+        _constant(ctx.argument(call, place, name), default, ctx)
+        for place, (name, default) in enumerate(defaults, 1)
+    )
+    bounds = [f"{erf((bound - mean) / std / sqrt(2)):.12g}" for bound in (low, high)]
+    indent = code.indent(stmt)
+    steps = [
+        f"uniform_({', '.join(b if '.' in b else b + '.0' for b in bounds)})",
+        "erfinv_()",
+        f"mul_({std!r} * 2**0.5)",
+        *([f"add_({mean!r})"] if mean else []),
+        f"clamp_({low!r}, {high!r})",
+    ]
+    inner = f"{indent}{code.step}{operand(tensor, code)}."
+    lines = [inner + ".".join(steps)]
+    if len(lines[0]) > code.width:
+        if not dotted(tensor):
+            raise Declined(f"`{code.text(tensor)}` isn't a variable")
+        lines = [inner + ".".join(steps[:2]), inner + ".".join(steps[2:])]
+    lines.insert(0, f"{indent}with {code.spell('torch.no_grad')}():")
+    title = "write `trunc_normal_` without branches (it draws other numbers)"
+    yield code.fix(title, [code.lines(stmt, lines)], Safety.UNSAFE)
+
+
+__all__ = ["drawn", "truncated"]
