@@ -99,6 +99,12 @@ class FrameCode:
             finish += 1
         return Edit(self._span(begin, finish), "\n".join(text))
 
+    @property
+    def width(self) -> int:
+        """How long this file lets its lines get."""
+        longest = max((len(line) for line in self._text.split("\n") if "#" not in line), default=0)
+        return next((width for width in (88, 100) if longest <= width), 120)
+
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that puts text in place of a node."""
         return Edit(self._span(*self._range(node)), text)

@@ -99,6 +99,11 @@ class Code(Protocol):
         """One level of indentation as this file writes it, such as four spaces."""
         ...
 
+    @property
+    def width(self) -> int:
+        """How long this file lets its lines get: 88, or more where some line of it is longer."""
+        ...
+
     def lines(self, first: ast.stmt, text: Sequence[str], last: ast.stmt | None = None) -> Edit:
         """Return the edit that puts whole lines in place of the statements `first` to `last`.
 
