@@ -31,6 +31,10 @@ class Changes:
         """Return the new text of an expression."""
         if node in self.made:
             return self.made[node]()
+        return self.inner(node)
+
+    def inner(self, node: ast.AST) -> str:
+        """Return the text of an expression with the changes below it only."""
         return self.code.text(node, self._below(node))
 
     def _below(self, node: ast.AST) -> Mapping[ast.AST, str]:
