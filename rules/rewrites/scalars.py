@@ -21,6 +21,7 @@ from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import own
 from .editing import Changes
+from .gathering import gather
 from .layout import parsed, receiver
 from .uses import MATH, Uses
 
@@ -42,11 +43,21 @@ def number_kept(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
         changes.made[call] = lambda: f"{called}({changes.text(source)}{detached})"
         yield code.fix(f"`{called}` of the tensor itself", changes.edits())
         return
-    uses.follow(call)
     title = f"keep `{shown(source, 40)}` a tensor"
+    if _indexes(call, ctx):
+        gather(call, changes, lambda: f"{receiver(changes.text(source))}.reshape(1)")
+        yield code.fix(f"gather what `{shown(source, 40)}` points at", changes.edits())
+        return
+    uses.follow(call)
     for suffix in _suffixes(_CASTS.get(name, ""), source, fact, uses, ctx):
         changes.made[call] = lambda suffix=suffix: _with(changes.text(source), suffix)
         yield code.fix(title, changes.edits())
+
+
+def _indexes(call: ast.Call, ctx: Context) -> bool:
+    parent = ctx.parent(call)
+    item = ctx.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(item, ast.Subscript) and item.value is not call
 
 
 def one_tensor(source: ast.expr, ctx: Context) -> Tensor:

@@ -285,9 +285,9 @@ def _is_none(node: ast.AST) -> bool:
 
 
 _SHAPING = frozenset(
-    "view reshape flatten permute transpose T mT unsqueeze squeeze sort argsort topk cumsum cumprod "
-    "cat stack bmm matmul einsum softmax log_softmax roll flip triu tril dropout batch_norm var std "
-    "sum mean max min amax amin norm item tolist shape size conv1d conv2d cdist".split()
+    "view reshape flatten permute transpose T mT unsqueeze squeeze sort argsort topk cumsum cat "
+    "cumprod stack bmm matmul einsum softmax log_softmax roll flip triu tril dropout batch_norm "
+    "var std sum mean max min amax amin norm item tolist shape size conv1d conv2d cdist".split()
 )
 
 
