@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import BOTH, DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting, Tensor, Unknown
 from ..base.reading import shown
 from ..rewrites.scalars import list_kept
+from ..rewrites.segments import segments
 from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
@@ -99,4 +100,5 @@ def f(x: torch.Tensor):
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor itself, where it can take the list's place."""
         assert isinstance(sighting.node, ast.Call)
-        yield from list_kept(sighting.node, ctx, code)
+        fixes = [*segments(sighting.node, ctx, code)]
+        yield from fixes or list_kept(sighting.node, ctx, code)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..base.context import Context
 from ..base.finding import Edit
 from ..base.rewriting import Code, Declined
-from .layout import flat, operand, receiver, statement
+from .layout import flat, operand, parsed, receiver, statement
 
 _TIGHT = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Starred, ast.Await)
 
@@ -54,6 +54,8 @@ class Changes:
             isinstance(parent, (ast.Subscript, ast.Call)) and node in _heads(parent)
         ):
             return receiver(text)
+        if isinstance(parent, ast.BinOp):
+            return beside(text, parent.op, left=node is parent.left)
         return operand(text) if isinstance(parent, _TIGHT) else text
 
     def edits(self) -> list[Edit]:
@@ -77,7 +79,8 @@ class Changes:
         head = _value(stmt)
         if head is not None and len(outer) == len(below):
             lines = self.code.indent(stmt) + self.code.text(stmt, below)
-            if max(len(line) for line in lines.split("\n")) > self.code.width:
+            # Other changes of the same line may come in the same round: leave them room.
+            if max(len(line) for line in lines.split("\n")) > self.code.width * 0.75:
                 yield self.code.lines(stmt, self.lines(stmt, self.text(head)))
                 return
         for node in outer:
@@ -102,6 +105,18 @@ class Changes:
         raise Declined("the statement is no assignment")
 
 
+def beside(text: str, op: ast.operator, left: bool) -> str:
+    """Return an expression as an operand of an operator: in parentheses where it binds less."""
+    node = parsed(text)
+    if isinstance(node, ast.Constant):
+        return text
+    if isinstance(node, ast.BinOp) and not isinstance(op, ast.Pow):
+        mine, other = _BINDING.get(type(node.op), 9), _BINDING.get(type(op), 9)
+        if mine > other or (left and mine == other):
+            return text
+    return operand(text)
+
+
 def symbol(op: ast.operator) -> str:
     """Return how an operator is written."""
     return _OPERATORS[type(op)]
@@ -117,6 +132,11 @@ def _value(stmt: ast.stmt) -> ast.expr | None:
     return None
 
 
+_BINDING: dict[type[ast.operator], int] = {
+    ast.Add: 0,
+    ast.Sub: 0,
+    **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult), 1),
+}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",

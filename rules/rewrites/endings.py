@@ -13,7 +13,7 @@ from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import root
-from .editing import Changes, symbol
+from .editing import Changes, beside, symbol
 from .layout import operand, receiver
 from .ownership import cloned_before, owned
 from .selection import Selection, axis, keyword, rank_of, same_shape
@@ -40,6 +40,7 @@ class Masking:
     removed: ast.Assign | None = None
     mask_rank: int | None = None
     mask_text: str = ""
+    behind: bool = False
     changes: Changes = field(init=False)
     selection: Selection = field(init=False)
 
@@ -48,6 +49,11 @@ class Masking:
         self.selection = Selection(self.mask, self.keys, self.ctx, self.changes)
         if self.mask_rank is None:
             self.mask_rank = self.mask_rank
+
+    @property
+    def shown(self) -> str:
+        """How titles call the mask."""
+        return shown(self.mask, 40)
 
     def fixes(self, reads: list[ast.expr]) -> Iterator[Fix]:
         """Yield the fix in the forms that the ranks allow, likeliest first."""
@@ -65,23 +71,40 @@ class Masking:
                 yield self.code.fix(self._title(guarded), self.changes.edits())
 
     def _title(self, guarded: bool) -> str:
-        title = f"all rows, and `{shown(self.mask, 40)}` applied at the end"
-        return title + ", operands made harmless outside of it" if guarded else title
+        title = f"all rows, masked by `{self.shown}`"
+        if self.extra:
+            title += ", which stands for whole rows"
+        return title + ", with harmless operands elsewhere" if guarded else title
 
     def _extras(self) -> list[int]:
         """Return how many dimensions may stand behind those of the mask, likeliest first."""
         rows = self.selection.rows
-        for base in self._bases():
+        for base in self._bases() if not self.behind else ():
             rank, own = rank_of(base, self.ctx), self.mask_rank
             if rank is not None and own is not None and not rows:
                 return [rank - own] if rank >= own else []
             if same_shape(self.mask, base, self.ctx):
                 return [0]
-        reduced = any(
+        return [1, 0] if rows or self.behind or self._deep() else [0, 1]
+
+    def _deep(self) -> bool:
+        """Say whether some use of this mask shows that it stands for rows of several elements."""
+        if any(
             isinstance(end, ast.Call) and axis(end, self.ctx) is not None
             for end in self.selection.ends
-        )
-        return [1, 0] if rows or reduced else [0, 1]
+        ):
+            return True
+        text = ast.unparse(self.mask)
+        for node in self.ctx.inside(self.ctx.function):
+            if self.selection.base(node) is not None:
+                parent = self.ctx.parent(node)
+                call = self.ctx.parent(parent) if isinstance(parent, ast.Attribute) else None
+                if isinstance(call, ast.Call) and axis(call, self.ctx) is not None:
+                    return True
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == text:
+                if any(isinstance(n, ast.Constant) and n.value is None for n in ast.walk(node)):
+                    return True
+        return False
 
     def _bases(self) -> Iterator[ast.expr]:
         yield from self.selection.reads.values()
@@ -305,7 +328,7 @@ class Masking:
                         self.changes.made[read] = partial(str, source)
             text = self.changes.text(value)
             if isinstance(stmt, ast.AugAssign):
-                text = f"{operand(source)} {symbol(stmt.op)} {operand(text)}"
+                text = f"{operand(source)} {symbol(stmt.op)} {beside(text, stmt.op, left=False)}"
             chosen = self._where(text, source)
             if free:
                 return self.changes.lines(stmt, chosen, f"{whole} = ")

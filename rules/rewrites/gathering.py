@@ -13,8 +13,10 @@ from ..base.facts import Const, Fact, ShapeInt, Static, Tensor, options
 from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
+from ..base.scopes import root
 from .editing import Changes
 from .layout import receiver
+from .selection import written_in_place
 
 
 def element(part: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -38,6 +40,7 @@ def gather(part: ast.expr, changes: Changes, index: Callable[[], str]) -> None:
     place = among.index(part)
     if any(is_ellipsis(p) for p in among[:place]):
         place -= len(among)
+    view_kept(item, ctx)
     changes.made[part] = index
     holder = ctx.parent(item)
     if isinstance(item.ctx, ast.Load):
@@ -60,3 +63,13 @@ def _is_scalar(fact: Fact) -> bool:
         isinstance(o, (Const, Static, ShapeInt)) or (isinstance(o, Tensor) and o.rank == 0)
         for o in options(fact)
     )
+
+
+def view_kept(item: ast.Subscript, ctx: Context) -> None:
+    """Raise Declined where a view is named, and it or its tensor is written in place."""
+    holder = ctx.parent(item)
+    if isinstance(item.ctx, ast.Load) and isinstance(holder, ast.Assign):
+        names = [root(item.value), *(root(target) for target in holder.targets)]
+        for name in names:
+            if written_in_place(name, ctx):
+                raise Declined(f"`{shown(item)}` is a view, and `{name}` is written in place")

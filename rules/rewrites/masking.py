@@ -21,7 +21,7 @@ from ..base.reading import shown
 from ..base.rewriting import Code, Declined
 from .endings import Masking, key_of
 from .layout import operand, receiver
-from .selection import keyword
+from .selection import keyword, rank_of
 
 
 def masked_read(read: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -92,9 +92,11 @@ def masked_slice(item: ast.Subscript, part: ast.Slice, ctx: Context, code: Code)
     if len(bounds) != 1:
         raise Declined(f"how long `{shown(item)}` is isn't in sight")
     bound, op = bounds[0]
-    mask = ast.Compare(ast.Name("rows", ast.Load()), [ast.Lt()], [bound])
-    masking = Masking(mask, frozenset({key_of(item.slice)}), ctx, code, mask_rank=1)
+    compared: ast.cmpop = ast.Lt() if op == "<" else ast.GtE()
+    mask = ast.Compare(ast.Name("row", ast.Load()), [compared], [bound])
+    masking = Masking(mask, frozenset({key_of(item.slice)}), ctx, code, mask_rank=place + 1)
     masking.mask_text = f"{rows} {op} {operand(code.text(bound))}"
+    masking.behind = place == 0 and rank_of(item.value, ctx) is None
     if isinstance(item.ctx, ast.Load):
         yield from masking.fixes([item])
         return

@@ -26,6 +26,9 @@ from .layout import parsed, receiver
 from .uses import MATH, Uses
 
 _CASTS = {"builtins.float": "float", "builtins.int": "int", "builtins.bool": "bool"}
+_NO_GRADIENT = frozenset(
+    "detach argmax argmin any all count_nonzero nonzero long int bool numel size eq ne".split()
+)
 _OUTSIDE_AUTOGRAD = ("torch.no_grad", "torch.inference_mode")
 
 
@@ -109,7 +112,7 @@ def _detached(source: ast.expr, fact: Tensor, uses: Uses, ctx: Context) -> str:
 
 def cut_off(source: ast.expr, fact: Tensor, ctx: Context) -> str:
     """Return ".detach()" unless the value surely has no gradient."""
-    if fact.dtype in ("int", "bool") or _last_call(source) == "detach":
+    if fact.dtype in ("int", "bool") or _without_gradient(source):
         return ""
     for parent in ctx.ancestors(source):
         if isinstance(parent, ast.With):
@@ -123,12 +126,15 @@ def cut_off(source: ast.expr, fact: Tensor, ctx: Context) -> str:
     return ".detach()"
 
 
-def _last_call(node: ast.expr) -> str:
+def _without_gradient(node: ast.expr) -> bool:
+    """Say whether a chain of calls holds one whose value has no gradient, such as `argmax`."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in ("detach", "argmax", "argmin", "size", "numel"):
-            return "detach"
+        if node.func.attr in _NO_GRADIENT:
+            return True
         node = node.func.value
-    return "detach" if isinstance(node, ast.Attribute) and node.attr == "data" else ""
+    if isinstance(node, ast.Name):
+        return "mask" in node.id.lower()
+    return isinstance(node, ast.Attribute) and (node.attr == "data" or "mask" in node.attr.lower())
 
 
 def test_of_equality(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:

@@ -132,21 +132,23 @@ class Selection:
         elif isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
             self.risky = self.risky or parent.right is node
         elif isinstance(parent.op, ast.Pow):
-            self.risky = True
+            whole = isinstance(parent.right, ast.Constant) and isinstance(parent.right.value, int)
+            self.risky = self.risky or not whole
         self._beside([parent.left, parent.right], node)
         self._follow(parent)
 
     def _beside(self, operands: list[ast.expr], node: ast.expr) -> None:
         """What stands beside a selected value: selected by the same mask, or the same for all."""
         for other in operands:
-            if other is node:
+            if other is node or self.keyed(other):
                 continue
             found = [part for part in ast.walk(other) if self.base(part) is not None]
             for part in found:
                 assert isinstance(part, ast.expr)
                 self.read(part)
             fact = tensor_of(self.ctx.fact(other))
-            if fact is not None and fact.ragged and not found and not self._selected_name(other):
+            named = self._selected_name(other)
+            if fact is not None and fact.ragged and not found and not named:
                 raise Declined(f"`{shown(other)}` is selected by something else")
 
     def _selected_name(self, node: ast.expr) -> bool:
@@ -249,9 +251,9 @@ class Selection:
         """Raise Declined where mask or tensors are written between a read and its end."""
         names = {root(base) for base in self.reads.values()}
         names |= {n.id for n in ast.walk(self.mask) if isinstance(n, ast.Name)}
-        lines = [read.lineno for read in self.reads]
-        first = min((self.ctx.statement(r).lineno for r in self.reads), default=0)
-        last = max([*lines, *(getattr(end, "lineno", 0) for end in self.ends)])
+        ends = [self.ctx.statement(end).lineno for end in self.ends]
+        first = min([*ends, *(self.ctx.statement(read).lineno for read in self.reads)])
+        last = max([*ends, *(read.lineno for read in self.reads)])
         ended = {self.ctx.statement(end) for end in self.ends}
         for node, name in _written(self.ctx):
             line = getattr(node, "lineno", 0)
@@ -289,6 +291,15 @@ _SHAPING = frozenset(
     "cumprod stack bmm matmul einsum softmax log_softmax roll flip triu tril dropout batch_norm "
     "var std sum mean max min amax amin norm item tolist shape size conv1d conv2d cdist".split()
 )
+
+
+def written_in_place(name: str, ctx: Context) -> bool:
+    """Say whether the function writes into the tensor of a name."""
+    return any(
+        found == name and not isinstance(node, ast.Name) for node, found in _written(ctx)
+    ) or any(
+        isinstance(node, ast.AugAssign) and root(node.target) == name for node in own(ctx.function)
+    )
 
 
 def _written(ctx: Context) -> Iterator[tuple[ast.AST, str]]:

@@ -20,7 +20,7 @@ from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from .editing import Changes
-from .gathering import is_ellipsis
+from .gathering import is_ellipsis, view_kept
 from .layout import operand, receiver
 from .masking import masked_slice
 from .scalars import cut_off
@@ -89,6 +89,7 @@ def bounded(bound: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
     others = parent.elts if isinstance(parent, ast.Tuple) else []
     if not all(isinstance(p, ast.Slice) or is_ellipsis(p) for p in others):
         raise Declined(f"`{shown(item)}` has other indices beside")
+    view_kept(item, ctx)
     assert part.lower is not None
     arange = code.spell("torch.arange")
     device = f"device={receiver(code.text(item.value))}.device"
