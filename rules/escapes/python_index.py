@@ -104,9 +104,7 @@ def f(x: torch.Tensor, which: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: there is no form of fixed shape."""
-        raise Declined(
-            "which of them is needed is known to Python only: stack them and index the stack"
-        )
+        raise Declined("Python must pick it: stack what the list holds, and index the stack")
 
     def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         base, index = ctx.fact(node.value), ctx.fact(node.slice)

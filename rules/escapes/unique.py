@@ -73,6 +73,4 @@ def f(labels: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: there is no form of fixed shape."""
-        raise Declined(
-            "how many different values there are isn't known: give the code a fixed number"
-        )
+        raise Declined("how many different values there are isn't known")

@@ -71,5 +71,5 @@ def view_kept(item: ast.Subscript, ctx: Context) -> None:
     if isinstance(item.ctx, ast.Load) and isinstance(holder, ast.Assign):
         names = [root(item.value), *(root(target) for target in holder.targets)]
         for name in names:
-            if written_in_place(name, ctx):
+            if written_in_place(name, item, ctx):
                 raise Declined(f"`{shown(item)}` is a view, and `{name}` is written in place")

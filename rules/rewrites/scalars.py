@@ -22,6 +22,7 @@ from ..base.rewriting import Code, Declined
 from ..base.scopes import own
 from .editing import Changes
 from .gathering import gather
+from .hoisting import hoisted
 from .layout import parsed, receiver
 from .uses import MATH, Uses
 
@@ -33,7 +34,20 @@ _OUTSIDE_AUTOGRAD = ("torch.no_grad", "torch.inference_mode")
 
 
 def number_kept(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
-    """Drop `.item()`, `float()`, `int()`, `bool()`; `math.sqrt(t)` becomes `torch.sqrt(t)`."""
+    """Drop `.item()`, `float()`, `int()`, `bool()`; `math.sqrt(t)` becomes `torch.sqrt(t)`.
+
+    What can't be dropped but is read again at every turn of a loop is read once, before it.
+    """
+    try:
+        yield from _dropped(call, ctx, code)
+    except Declined:
+        once = hoisted(call, ctx, code)
+        if once is None:
+            raise
+        yield once
+
+
+def _dropped(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     name = ctx.callee(call).name
     changes = Changes(ctx, code)
     uses = Uses(ctx, changes)

@@ -57,6 +57,9 @@ class _Parts:
         """Return the fix for `torch.cat([f(part) for part in x.split(sizes)])`, None for others."""
         if not join.args:
             return None
+        sizes = self._named()
+        if sizes is not None and any(not self._splitting(use) for use in self.code.uses(sizes)):
+            return None
         listed, used = self._resolved(join.args[0])
         if not isinstance(listed, (ast.ListComp, ast.GeneratorExp)) or len(listed.generators) != 1:
             return None
@@ -140,6 +143,12 @@ class _Parts:
             return None
         return _Split(base, dim) if isinstance(dim, int) else None
 
+    def _splitting(self, use: ast.Name) -> bool:
+        call = self.ctx.parent(use)
+        while isinstance(call, ast.keyword):
+            call = self.ctx.parent(call)
+        return isinstance(call, ast.Call) and self._split(call) is not None
+
     def _is_list(self, node: ast.expr) -> bool:
         if node is self.tolist or ast.unparse(node) == ast.unparse(self.tolist):
             return True
@@ -185,7 +194,7 @@ class _Parts:
         base = self.code.text(split.base)
         before, segment = self._segment(join, base, 0)
         rank = rank_of(split.base, self.ctx)
-        sizes = receiver(self.code.text(self.tolist.func.value))  # type: ignore[attr-defined]
+        sizes = self._sizes()
         text = receiver(base)
         rows = f"{text}.new_zeros({sizes}.shape[0], *{text}.shape[1:])"
         whole = f"{rows}.index_add(0, {segment}, {base})"
@@ -196,7 +205,7 @@ class _Parts:
     def _segment(self, join: ast.Call, base: str, dim: int) -> tuple[list[str], str]:
         """Return the statement that tells each row its part, and the name of what it tells."""
         stmt = self.ctx.statement(join)
-        sizes = receiver(self.code.text(self.tolist.func.value))  # type: ignore[attr-defined]
+        sizes = self._sizes()
         segment, text = self.code.fresh("segment"), receiver(base)
         rows = f"{self.code.spell('torch.arange')}({text}.shape[{dim}], device={text}.device)"
         search = self.code.spell("torch.searchsorted")
@@ -213,20 +222,30 @@ class _Parts:
         changes.made[join] = lambda: whole
         value = changes.text(stmt.value)  # type: ignore[attr-defined]
         changes.statements[stmt] = lambda: [*before, *changes.lines(stmt, value)]
-        gone = [*used]
-        sizes = self.ctx.statement(self.tolist)
-        if sizes not in (stmt, *used) and isinstance(sizes, ast.Assign):
-            if self._only_splits(sizes, used):
-                gone.append(sizes)
-        for statement_ in dict.fromkeys(gone):
-            changes.statements[statement_] = list
+        named = self._named()
+        if named is not None and named == self._sizes():
+            changes.made[self.tolist] = self._source
+        elif named is not None:
+            changes.statements[self.ctx.statement(self.tolist)] = list
+        for gone in dict.fromkeys(used):
+            changes.statements[gone] = list
         return self.code.fix(title, changes.edits())
 
-    def _only_splits(self, sizes: ast.Assign, used: list[ast.stmt]) -> bool:
-        target = sizes.targets[0]
-        if not isinstance(target, ast.Name):
-            return False
-        return all(self.ctx.statement(use) in used for use in self.code.uses(target.id))
+    def _source(self) -> str:
+        return self.code.text(self.tolist.func.value)  # type: ignore[attr-defined]
+
+    def _named(self) -> str | None:
+        """Return the name that the list of sizes has, if nothing but the splits uses it."""
+        made = self.ctx.parent(self.tolist)
+        target = made.targets[0] if isinstance(made, ast.Assign) else None
+        if not isinstance(target, ast.Name) or definition(target.id, self.ctx) is not made:
+            return None
+        return target.id
+
+    def _sizes(self) -> str:
+        """Return the sizes as a tensor, by their name if they have one."""
+        source = self._source()
+        return source if source.isidentifier() else self._named() or receiver(source)
 
 
 def _cat_dim(join: ast.Call) -> int | None:

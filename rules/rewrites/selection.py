@@ -293,13 +293,23 @@ _SHAPING = frozenset(
 )
 
 
-def written_in_place(name: str, ctx: Context) -> bool:
-    """Say whether the function writes into the tensor of a name."""
-    return any(
-        found == name and not isinstance(node, ast.Name) for node, found in _written(ctx)
-    ) or any(
-        isinstance(node, ast.AugAssign) and root(node.target) == name for node in own(ctx.function)
-    )
+def written_in_place(name: str, after: ast.expr, ctx: Context) -> bool:
+    """Say whether the function may write into the tensor that a name stood for at an expression."""
+    writes = [n for n, found in _written(ctx) if found == name and not isinstance(n, ast.Name)]
+    writes += [
+        node
+        for node in own(ctx.function)
+        if isinstance(node, ast.AugAssign) and root(node.target) == name
+    ]
+    if ctx.loop(after) is not None:
+        return bool(writes)
+    bound = [
+        n.lineno
+        for n, found in _written(ctx)
+        if found == name and isinstance(n, ast.Name) and n.lineno > after.lineno
+    ]
+    again = min(bound, default=10**9)
+    return any(after.lineno <= getattr(node, "lineno", 0) < again for node in writes)
 
 
 def _written(ctx: Context) -> Iterator[tuple[ast.AST, str]]:

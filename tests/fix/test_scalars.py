@@ -1,0 +1,168 @@
+"""Numbers read out of tensors stay tensors."""
+
+from __future__ import annotations
+
+import pytest
+
+from .value_rewrites import Pair, check, rewritten, source
+
+PAIRS = (
+    Pair(
+        "item scale",
+        """
+def f(x: torch.Tensor):
+    scale = x.abs().max().item()
+    return x / (scale + 1e-6)
+""",
+        """
+def f(x: torch.Tensor):
+    scale = x.abs().max().detach()
+    return x / (scale + 1e-6)
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "item count",
+        """
+def f(x: torch.Tensor, mask: torch.Tensor):
+    n = mask.sum().item()
+    return x.sum() / max(n, 1)
+""",
+        """
+def f(x: torch.Tensor, mask: torch.Tensor):
+    n = mask.sum()
+    return x.sum() / n.clamp(min=1)
+""",
+        "[(torch.randn(5,4),torch.tensor([True,False,True,True,False])),(torch.randn(5,4),torch.zeros(5,dtype=torch.bool)),(torch.randn(5,4),torch.ones(5,dtype=torch.bool))]",
+    ),
+    Pair(
+        "loop total",
+        """
+def f(x: torch.Tensor):
+    total = 0.0
+    for row in x:
+        total += row.sum().item()
+    return x - total
+""",
+        """
+def f(x: torch.Tensor):
+    total = 0.0
+    for row in x:
+        total = total + row.sum().detach()
+    return x - total
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "int trunc",
+        """
+def f(x: torch.Tensor):
+    n = int(x.sum())
+    return x * n
+""",
+        """
+def f(x: torch.Tensor):
+    n = x.sum().long()
+    return x * n
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "math",
+        """
+import math
+
+
+def f(x: torch.Tensor):
+    return x * math.sqrt(x.abs().sum().item()) + math.exp(x.mean())
+""",
+        """
+import math
+
+
+def f(x: torch.Tensor):
+    return x * torch.sqrt(x.abs().sum().detach()) + torch.exp(x.mean().detach())
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "tensor of",
+        """
+def f(x: torch.Tensor):
+    stats = torch.tensor([x.mean().item(), x.std().item()])
+    return x * stats[0] + torch.tensor(x.sum().item())
+""",
+        """
+def f(x: torch.Tensor):
+    stats = torch.tensor([x.mean().detach(), x.std().detach()])
+    return x * stats[0] + x.sum().detach().clone()
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "half",
+        """
+def f(x: torch.Tensor):
+    return x.half() * x.sum().item()
+""",
+        """
+def f(x: torch.Tensor):
+    return x.half() * x.sum().detach()
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "tolist for",
+        """
+def f(x: torch.Tensor):
+    out = x
+    for v in x.mean(1).tolist():
+        out = out * 0.9 + v
+    return out
+""",
+        """
+def f(x: torch.Tensor):
+    out = x
+    for v in x.mean(1).detach():
+        out = out * 0.9 + v
+    return out
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "tolist unpack",
+        """
+def f(x: torch.Tensor):
+    lo, hi = x[0, :2].tolist()
+    return x * lo + hi
+""",
+        """
+def f(x: torch.Tensor):
+    lo, hi = x[0, :2].detach()
+    return x * lo + hi
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
+        "as tensor",
+        """
+def f(x: torch.Tensor):
+    return torch.as_tensor([x.sum(), x.mean()]) * 2
+""",
+        """
+def f(x: torch.Tensor):
+    return torch.stack([x.sum(), x.mean()]).detach() * 2
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_rewrites(pair: Pair) -> None:
+    assert rewritten(source(pair.before), pair.choice) == source(pair.after)
+
+
+@pytest.mark.truth
+def test_eager_and_dynamo_agree() -> None:
+    check(PAIRS)
