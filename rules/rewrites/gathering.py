@@ -21,6 +21,10 @@ from .selection import written_in_place
 
 def element(part: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
     """`x[i]` with a 0-dim tensor → `x[i.unsqueeze(0)].squeeze(0)`."""
+    for loop in ctx.ancestors(part):
+        rows = tensor_of(ctx.fact(loop.iter)) if isinstance(loop, ast.For) else None
+        if rows is not None and rows.ragged:
+            raise Declined("the loop around it turns as often as the data says")
     changes = Changes(ctx, code)
     gather(part, changes, lambda: f"{receiver(code.text(part))}.unsqueeze(0)")
     yield code.fix(f"gather what `{shown(part, 40)}` points at", changes.edits())

@@ -35,7 +35,7 @@ def hoisted(call: ast.Call, ctx: Context, code: Code) -> Fix | None:
 
 def _invariant(call: ast.Call, loop: ast.For | ast.While, ctx: Context) -> bool:
     """Say whether nothing that the call reads changes in the loop."""
-    inside = ctx.inside(loop)
+    inside = [*ctx.inside(loop), *ast.walk(loop.target if isinstance(loop, ast.For) else loop.test)]
     names = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
     paths = {dotted(n) for n in ast.walk(call) if isinstance(n, ast.Attribute)}
     if isinstance(loop, ast.While) and call in ast.walk(loop.test):

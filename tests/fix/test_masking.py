@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .value_rewrites import Pair, check, rewritten, source
+from .value_rewrites import Pair, check, declined, findings, rewritten, source
 
 PAIRS = (
     Pair(
@@ -289,3 +289,52 @@ def test_rewrites(pair: Pair) -> None:
 @pytest.mark.truth
 def test_eager_and_dynamo_agree() -> None:
     check(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("return x[mask]", "leaves as it is"),
+        ("return x[mask].std()", "the selected rows alone"),
+        ("return x[mask].sum(dim=-1)", "leaves as it is"),
+        ("return x[mask, 0].sum()", "among other indices"),
+        ("return F.dropout(x[mask]).sum()", "draws at random"),
+        ("return x[mask].view(-1).sum()", "the selected rows alone"),
+        ("y = x[mask]\n    mask = ~mask\n    return y.sum()", "changes before"),
+        ("y = x[mask]\n    x.add_(1)\n    return y.sum()", "changes before"),
+        ("return (x[mask] + x[x > 0]).sum()", "selected by something else"),
+        ("return torch.nn.functional.softmax(x[mask], dim=0).sum()", "the selected rows alone"),
+    ],
+)
+def test_declined(body: str, reason: str) -> None:
+    text = f"def f(x: torch.Tensor, mask: torch.Tensor):\n    {body}"
+    assert reason in declined(text, "CL408")
+
+
+def test_layers_that_mix_rows_are_declined() -> None:
+    text = "bn = torch.nn.BatchNorm1d(4)\n\n\ndef f(x: torch.Tensor, mask: torch.Tensor):\n"
+    assert "mixes rows" in declined(text + "    x[mask] = bn(x[mask])\n    return x", "CL408")
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["view = y.view(-1)", "kept.append(y)", "self.last = y", "view = y[0]"],
+)
+def test_a_tensor_with_other_names_is_written_in_place(before: str) -> None:
+    text = f"""
+        def f(self, x: torch.Tensor, kept: list):
+            y = x + 1
+            {before}
+            y[y > 0] *= 2
+            return y
+        """
+    assert "y.copy_(torch.where(y > 0, y * 2, y))" in rewritten(source(text))
+
+
+def test_ranks_decide_the_form() -> None:
+    text = """
+        def f(x: torch.Tensor, mask: torch.Tensor):
+            return x[mask].sum()
+        """
+    forms = [fix.edits[0].text for f in findings(source(text)) for fix in f.fixes]
+    assert ["mask, x, 0" in forms[0], "mask[..., None], x, 0" in forms[1]] == [True, True]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from compile_lint.rules.base import Safety
 
-from .value_rewrites import Pair, check, rewritten, source
+from .value_rewrites import Pair, check, declined, findings, rewritten, source
 
 PAIRS = (
     Pair(
@@ -195,3 +196,46 @@ def test_rewrites(pair: Pair) -> None:
 @pytest.mark.truth
 def test_eager_and_dynamo_agree() -> None:
     check(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "reason"),
+    [
+        ("return torch.unique(k)", "CL411", "how many different values"),
+        ("return torch.bincount(k)", "CL412", "pass `minlength=`"),
+        ("return F.one_hot(k)", "CL417", "pass `num_classes=`"),
+        ("return torch.repeat_interleave(x, k, dim=0)", "CL413", "pass `output_size=`"),
+        ("return torch.arange(k.max())", "CL415", "upper bound"),
+        ("return x[k.min() : k.max()].sum()", "CL414", "how long"),
+        ("y = x[k.max()]\n    x[0] = 1.0\n    return y", "CL425", "a view"),
+        ("x[:, k.max()] = x[0]\n    return x", "CL425", "another shape"),
+        ("x[k.max(), 0] = 1.0\n    return x", "CL425", "other indices"),
+        ("return [x, -x][k.max()]", "CL426", "stack"),
+        ("return x.roll(k.max())", "CL424", "must be a number"),
+    ],
+)
+def test_declined(body: str, code: str, reason: str) -> None:
+    text = f"def f(x: torch.Tensor, k: torch.Tensor):\n    {body}"
+    assert reason in declined(text, code)
+
+
+def test_a_counter_becomes_a_buffer_on_request() -> None:
+    text = """
+        class f(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.calls = 0
+
+            def forward(self, x: torch.Tensor):
+                self.calls += 1
+                return x * self.calls
+        """
+    (found,) = [f for f in findings(source(text)) if f.code == "CL601"]
+    (fix,) = found.fixes
+    assert fix.safety is Safety.UNSAFE
+    line = (
+        '        self.register_buffer("calls", torch.tensor(0, dtype=torch.long), persistent=False)'
+    )
+    assert [edit.text for edit in fix.edits] == [line]
+    sliced = text.replace("x * self.calls", "x[: self.calls]")
+    assert "needed in Python" in declined(sliced, "CL601")
