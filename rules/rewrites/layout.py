@@ -29,7 +29,7 @@ def operand(text: str) -> str:
     """Return an expression as an operand: in parentheses unless it binds tighter than any."""
     if text.startswith("~") and isinstance(parsed(text), ast.UnaryOp):
         return text
-    return text if receiver(text) == text else f"({text})"
+    return text if receiver(text) == text or text.isdigit() else f"({text})"
 
 
 def receiver(text: str) -> str:
@@ -186,6 +186,8 @@ class _Splitter:
         if len(inner) + len(joined) <= self.width:
             return [indent + ends[0], inner + joined, indent + ends[1]]
         lines = [line for part, text in zip(parts, texts) for line in self._part(part, text, inner)]
+        if len(parts) == 1 and not isinstance(node, ast.Tuple):
+            lines[-1] = lines[-1].removesuffix(",")
         return [indent + ends[0], *lines, indent + ends[1]]
 
     def _part(self, part: ast.expr | ast.keyword, text: str, indent: str) -> list[str]:
