@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Sighting
+from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
+from ..rewrites.sizes import counted
 from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"bincount"})
@@ -66,3 +67,8 @@ def f(labels: torch.Tensor):
         if found is not None:
             text = f"`{shown(node)}` gives as many bins as the largest value says"
             yield Sighting(node, text, found[1], certainty=certainty(found[0]))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield ones added into a known number of bins."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from counted(sighting.node, ctx, code)

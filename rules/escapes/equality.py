@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Sighting
+from ..base import Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
+from ..rewrites.scalars import test_of_equality
 from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"equal", "allclose", "is_nonzero"})
@@ -81,3 +82,8 @@ def f(x: torch.Tensor, y: torch.Tensor):
             return
         text = f"`{shown(node)}` gives a Python bool that only the data knows"
         yield Sighting(node, text, found[1], certainty=certainty(found[0]))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the comparison as a 0-dim tensor."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from test_of_equality(sighting.node, ctx, code)

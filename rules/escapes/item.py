@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting, Unknown
+from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting, Unknown
 from ..base.reading import shown
+from ..rewrites.scalars import number_kept
 from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
@@ -96,3 +97,8 @@ def f(x: torch.Tensor):
         if fact is not None:
             message = f"`{shown(node)}` reads a tensor's value, which ends the graph"
             yield Sighting(node, message, fact, certainty=certainty(callee))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor itself, where it can take the number's place."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from number_kept(sighting.node, ctx, code)

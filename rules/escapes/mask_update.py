@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Rule, Sighting
+from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
+from ..rewrites.masking import masked_update
 from .masks import mask_in
 
 
@@ -67,3 +68,8 @@ def f(x: torch.Tensor):
         if found is not None:
             text = f"`{shown(node)}` reads `{shown(node.target)}`, whose size the mask decides"
             yield Sighting(node.target, text, found[0], certainty=found[1])
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the same over all rows, masked at the end."""
+        assert isinstance(sighting.node, ast.Subscript)
+        yield from masked_update(sighting.node, ctx, code)

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     DEFAULT_ONLY,
+    Code,
     Context,
     Example,
     Fact,
+    Fix,
     Mode,
     Rule,
     Sequence,
@@ -18,6 +20,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..rewrites.scalars import number_kept
 from .data import extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
@@ -148,6 +151,11 @@ def f(x: torch.Tensor):
                 fact = _element(ctx.fact(node.args[1]))
                 if fact is not None:
                     yield self._read(node, fact, DEFAULT_ONLY)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor itself, where it can take the number's place."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from number_kept(sighting.node, ctx, code)
 
     def _read(self, node: ast.Call, fact: Fact, breaks: tuple) -> Sighting:
         return Sighting(

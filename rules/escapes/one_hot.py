@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Const, Context, Example, Mode, Sighting
+from ..base import Code, Const, Context, Declined, Example, Fix, Mode, Sighting
 from ..base.reading import shown
 from .data import OperationRule, certainty, derived, is_method, operator_call, read_number
 
@@ -103,3 +103,7 @@ def f(labels: torch.Tensor):
         if number is not None:
             text = f"the number of classes of `{shown(node)}` must be known while capturing"
             yield Sighting(node, text, number, breaks=(Mode.FULLGRAPH,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("the number of classes isn't in sight: pass `num_classes=`")

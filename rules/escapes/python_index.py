@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     DEFAULT_ONLY,
+    Code,
     Context,
+    Declined,
     Example,
     Fact,
+    Fix,
     Instance,
     Mapping,
     Mode,
@@ -98,6 +101,10 @@ def f(x: torch.Tensor, which: torch.Tensor):
         assert isinstance(node, ast.Subscript)
         if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
             yield from self._subscript(node, ctx)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("Python must pick it: stack what the list holds, and index the stack")
 
     def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         base, index = ctx.fact(node.value), ctx.fact(node.slice)

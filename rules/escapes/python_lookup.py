@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Mode, Rule, Sequence, Sighting, options
+from ..base import (
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fact,
+    Fix,
+    Mode,
+    Rule,
+    Sequence,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
 from .data import read_in, read_number
 
@@ -94,6 +106,10 @@ def f(x: torch.Tensor, kinds: torch.Tensor):
                 number = read_number(ctx.fact(key))
                 if number is not None:
                     yield _seen(key, number, "key")
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("Python must know the number to look it up")
 
     def _repeat(self, node: ast.BinOp, ctx: Context) -> Iterator[Sighting]:
         if not isinstance(node.op, ast.Mult):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Sighting
+from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
+from ..rewrites.sizes import repeated
 from .data import OperationRule, certainty, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
@@ -88,3 +89,8 @@ def f(counts: torch.Tensor):
         if fact is not None:
             text = f"`{shown(node)}` gives as many rows as the counts add up to"
             yield Sighting(node, text, fact, certainty=certainty(found[0]))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call with its total, where something in sight tells it."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from repeated(sighting.node, ctx, code)

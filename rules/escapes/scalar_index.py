@@ -5,8 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Context, Example, Fact, Rule, Sequence, Sighting, Tensor, options
+from ..base import (
+    Array,
+    Code,
+    Context,
+    Example,
+    Fact,
+    Fix,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
 from ..base.reading import shown
+from ..rewrites.gathering import element
 from .data import held
 from .masks import parts
 
@@ -89,6 +102,11 @@ def f(x: torch.Tensor, last: torch.Tensor):
             if found is not None:
                 text = f"index `{shown(part)}` is a 0-dim tensor, which is read into Python"
                 yield Sighting(part, text, found)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a gather of the one row."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from element(sighting.node, ctx, code)
 
 
 def _scalar(fact: Fact) -> Tensor | Array | None:

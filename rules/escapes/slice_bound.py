@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     DEFAULT_ONLY,
+    Code,
     Context,
     Example,
     Fact,
+    Fix,
     Mode,
     Rule,
     Sequence,
@@ -19,6 +21,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..rewrites.sizes import bounded
 from .data import derived, held, read_number
 from .masks import parts
 
@@ -102,6 +105,11 @@ def f(x: torch.Tensor, n: torch.Tensor):
                 for bound in (part.lower, part.upper, part.step):
                     if bound is not None:
                         yield from self._bound(bound, ctx, python)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a gather of fixed length, or a mask."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from bounded(sighting.node, ctx, code)
 
     def _bound(self, bound: ast.expr, ctx: Context, python: bool) -> Iterator[Sighting]:
         fact: Fact = ctx.fact(bound)

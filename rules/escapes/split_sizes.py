@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Sequence, Sighting, options
+from ..base import (
+    BOTH,
+    DEFAULT_ONLY,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Mode,
+    Sequence,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
 from .data import (
     OperationRule,
@@ -116,3 +128,7 @@ def f(x: torch.Tensor, n: torch.Tensor):
         if number is not None:
             text = f"the number of parts of `{shown(node)}` must be known while capturing"
             yield Sighting(node, text, number, breaks=(Mode.FULLGRAPH,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("how long the parts are isn't known: mask, or pass the sizes in")

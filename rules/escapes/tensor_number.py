@@ -5,8 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Certainty, Context, Example, Fact, Mode, Sighting, Tensor, options
+from ..base import (
+    Array,
+    Certainty,
+    Code,
+    Context,
+    Example,
+    Fact,
+    Fix,
+    Mode,
+    Sighting,
+    Tensor,
+    options,
+)
 from ..base.reading import shown
+from ..rewrites.sizes import filled
 from .data import OperationRule, certainty, derived, derived_in, read_in
 from .number_parameters import NUMBERS, arguments
 
@@ -92,6 +105,11 @@ def f(x: torch.Tensor):
             if number is not None:
                 text = f"`{parameter.keyword}` `{shown(given)}` comes from a tensor, and is tested"
                 yield Sighting(given, text, number, breaks=(Mode.FULLGRAPH,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the same, filled or gathered."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from filled(sighting.node, ctx, code)
 
 
 def _float_input(fact: Fact) -> Tensor | Array | None:

@@ -5,8 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Context, Example, Fact, Mode, Rule, Sequence, Sighting, Tensor, options
+from ..base import (
+    BOTH,
+    Code,
+    Context,
+    Example,
+    Fact,
+    Fix,
+    Mode,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
 from ..base.reading import shown
+from ..rewrites.scalars import stacked
 from .data import read_number
 
 _NAMES = frozenset({"torch.as_tensor", "torch.asarray", "torch.Tensor"})
@@ -70,6 +84,11 @@ def f(x: torch.Tensor):
                         text = f"`{shown(node)}` reads the tensors in the list into Python"
                         yield Sighting(node, text, found, breaks=breaks)
                         return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield `torch.stack` of the tensors."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from stacked(sighting.node, ctx, code)
 
 
 def _data(item: Fact) -> Fact | None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Fact, Rule, Sequence, Sighting, Tensor, options
+from ..base import (
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fact,
+    Fix,
+    Rule,
+    Sequence,
+    Sighting,
+    Tensor,
+    options,
+)
 
 
 class TensorSetArgument(Rule):
@@ -76,6 +88,10 @@ PARAMS = [torch.ones(2), torch.zeros(3)]
                 names.discard(use.id)
                 text = f"`{use.id}` is a set of tensors: its elements can't be guarded on"
                 yield Sighting(use, text, ctx.fact(use))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("callers must pass a list or a tuple: a set of tensors has no order")
 
 
 def _set_of_tensors(fact: Fact) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Mode, Sighting
+from ..base import BOTH, DEFAULT_ONLY, Code, Context, Declined, Example, Fix, Mode, Sighting
 from ..base.reading import shown
 from .data import OperationRule, certainty, derived_in, read_in
 from .number_parameters import SIZES, arguments
@@ -110,3 +110,7 @@ def f(x: torch.Tensor, n: torch.Tensor):
             if number is not None:
                 text = f"size `{shown(given)}` comes from a tensor, and must be known here"
                 yield Sighting(given, text, number, breaks=(Mode.FULLGRAPH,))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("a size must be known: use an upper bound that shapes tell, and mask")

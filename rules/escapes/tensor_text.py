@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, Context, Example, Fact, Mode, Rule, Sequence, Sighting, options
+from ..base import (
+    BOTH,
+    Code,
+    Context,
+    Declined,
+    Example,
+    Fact,
+    Fix,
+    Mode,
+    Rule,
+    Sequence,
+    Sighting,
+    options,
+)
 from ..base.reading import shown
 from .data import held, read_number
 
@@ -83,6 +96,10 @@ def f(x: torch.Tensor):
             left = ctx.fact(node.left)
             if all(getattr(o, "kind", "") == "str" for o in options(left)):
                 yield from self._text(node, ctx.fact(node.right))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("the text needs the value: make it outside of the compiled function")
 
     def _text(self, node: ast.expr, fact: Fact) -> Iterator[Sighting]:
         for option in options(fact):

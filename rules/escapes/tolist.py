@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import BOTH, DEFAULT_ONLY, Context, Example, Rule, Sighting, Tensor, Unknown
+from ..base import BOTH, DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting, Tensor, Unknown
 from ..base.reading import shown
+from ..rewrites.scalars import list_kept
+from ..rewrites.segments import segments
 from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
@@ -94,3 +96,9 @@ def f(x: torch.Tensor):
             certainty=certainty(callee),
             breaks=BOTH if both else DEFAULT_ONLY,
         )
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the tensor itself, where it can take the list's place."""
+        assert isinstance(sighting.node, ast.Call)
+        fixes = [*segments(sighting.node, ctx, code)]
+        yield from fixes or list_kept(sighting.node, ctx, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Sighting
+from ..base import DEFAULT_ONLY, Code, Context, Declined, Example, Fix, Sighting
 from ..base.reading import shown
 from .data import OperationRule, certainty, operator_call
 
@@ -70,3 +70,7 @@ def f(labels: torch.Tensor):
         if found is not None:
             text = f"`{shown(node)}` gives as many elements as there are different ones"
             yield Sighting(node, text, found[1], certainty=certainty(found[0]))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: there is no form of fixed shape."""
+        raise Declined("how many different values there are isn't known")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import DEFAULT_ONLY, Context, Example, Sighting
+from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
+from ..rewrites.masking import masked_indices
 from .data import OperationRule, certainty, is_method, operator_call
 
 _NAMES = frozenset({"where"})
@@ -72,3 +73,8 @@ def f(x: torch.Tensor):
             return
         text = f"`{shown(node)}` without values gives as many indices as the data says"
         yield Sighting(node, text, found[1], certainty=certainty(found[0]))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the same over all rows, masked at the end."""
+        assert isinstance(sighting.node, ast.Call)
+        yield from masked_indices(sighting.node, ctx, code)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
+from ..rewrites.counters import buffered
 from ..torch_facts import TorchFacts
 from .state import counts, kept, moved_by, whole_number
 
@@ -125,3 +126,8 @@ class f(nn.Module):
             if whole_number(ctx.fact(target), loose=True):
                 what = f"`{shown(target)}` is an int that changes with every call: each recompiles"
                 yield Sighting(node, what)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield a buffer in place of the int: other readers get a tensor, so only on request."""
+        assert isinstance(sighting.node, ast.stmt)
+        yield from buffered(sighting.node, ctx, code)

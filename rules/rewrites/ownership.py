@@ -1,0 +1,119 @@
+"""Who else sees a tensor: may a name be rebound where its tensor was written in place?"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..base.context import Context
+from ..base.rewriting import Code
+from ..base.scopes import own
+
+_FRESH = frozenset(
+    "clone zeros ones empty full rand randn arange zeros_like ones_like empty_like full_like "
+    "rand_like randn_like new_zeros new_ones new_empty new_full cat stack".split()
+)
+_SHARING = frozenset({"view", "maybe_view", "inplace", "maybe_inplace", "inplace_view"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """`name = source.clone()` directly before a write."""
+
+    stmt: ast.Assign
+    source: str
+
+
+def owned(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> bool:
+    """Say whether the tensor of a local name was made by the function and has no other name.
+
+    True only where its last assignment before `stmt` stands in a block around `stmt`, makes a new
+    tensor, and nothing in between hands it on.
+    """
+    made = _last(name, stmt, ctx, code)
+    if made is None or not _fresh(made.value, ctx):
+        return False
+    inside = set(ctx.inside(ctx.function))
+    for use in code.uses(name):
+        if use not in inside:
+            return False
+        if made.lineno < use.lineno < stmt.lineno and _hands_on(use, ctx):
+            return False
+    return ctx.loop(stmt) is ctx.loop(made) or not _handed_on_in_loop(name, stmt, ctx, code)
+
+
+def cloned_before(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> Clone | None:
+    """Return the clone that a name is, where it is made by the statement directly before."""
+    block = list(code.block_of(stmt))
+    place = block.index(stmt)
+    made = block[place - 1] if place else None
+    if not isinstance(made, ast.Assign) or len(made.targets) != 1:
+        return None
+    target, value = made.targets[0], made.value
+    if not isinstance(target, ast.Name) or target.id != name or not isinstance(value, ast.Call):
+        return None
+    plain = isinstance(value.func, ast.Attribute) and not value.args and not value.keywords
+    if plain and value.func.attr == "clone" and isinstance(value.func.value, ast.Name):  # type: ignore[attr-defined]
+        if ctx.callee(value).name == "torch.Tensor.clone":
+            return Clone(made, value.func.value.id)  # type: ignore[attr-defined]
+    return None
+
+
+def _last(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> ast.Assign | None:
+    """Return the last assignment of a name before a statement, in a block around it."""
+    stores = [
+        node
+        for node in own(ctx.function)
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    ]
+    before = [node for node in stores if ctx.statement(node).lineno < stmt.lineno]
+    if not before:
+        return None
+    made = ctx.statement(max(before, key=lambda node: (node.lineno, node.col_offset)))
+    around = {stmt, *(a for a in ctx.ancestors(stmt) if isinstance(a, ast.stmt))}
+    if isinstance(made, ast.Assign) and around & set(code.block_of(made)):
+        plain = len(made.targets) == 1 and isinstance(made.targets[0], ast.Name)
+        return made if plain else None
+    return None
+
+
+def _fresh(value: ast.expr, ctx: Context) -> bool:
+    if isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    name = ctx.callee(value).name
+    tags = ctx.torch.tags(name)
+    if not name.startswith("torch.") or tags & _SHARING:
+        return False
+    return name.rpartition(".")[2] in _FRESH or "pointwise" in tags
+
+
+def _hands_on(use: ast.Name, ctx: Context) -> bool:
+    """Say whether a use may give the tensor another name."""
+    parent = ctx.parent(use)
+    if isinstance(parent, ast.Subscript) and parent.value is use:
+        if not isinstance(parent.ctx, ast.Load):
+            return False
+        return isinstance(ctx.parent(parent), (ast.Assign, ast.NamedExpr, ast.Return, ast.For))
+    if isinstance(parent, (ast.BinOp, ast.Compare, ast.UnaryOp)):
+        return False
+    if isinstance(parent, ast.Attribute):
+        call = ctx.parent(parent)
+        if isinstance(call, ast.Call) and call.func is parent:
+            return bool(ctx.torch.tags(ctx.callee(call).name) & _SHARING) and not isinstance(
+                ctx.parent(call), ast.Expr
+            )
+        return parent.attr not in ("shape", "dtype", "device", "ndim")
+    if isinstance(parent, ast.Call):
+        name = ctx.callee(parent).name
+        return not name.startswith("torch.") or bool(ctx.torch.tags(name) & _SHARING)
+    return True
+
+
+def _handed_on_in_loop(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> bool:
+    loop = ctx.loop(stmt)
+    if loop is None:
+        return False
+    within = set(ctx.inside(loop))
+    return any(use in within and _hands_on(use, ctx) for use in code.uses(name))
