@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 import torch
-from sympy import Expr, Symbol
+from sympy import Expr, Integer, Symbol
+from torch.fx.experimental.symbolic_shapes import ConvertIntKey
 from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
@@ -29,6 +30,8 @@ class Lowerer(NestBuilder):
     """Lowers one graph; `run` gives the graph of nests and calls.
 
     Attributes:
+        saved: How many results, the last ones, another graph reads by the strides that tracing
+            gave them.
         fallbacks: Names of the operators left to ATen, in order.
     """
 
@@ -37,9 +40,11 @@ class Lowerer(NestBuilder):
         gm: torch.fx.GraphModule,
         constants: dict[str, Any] | None = None,
         on_cpu: bool = True,
+        saved: int = 0,
     ) -> None:
         super().__init__()
         self.gm = gm
+        self.saved = saved
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
@@ -249,12 +254,27 @@ class Lowerer(NestBuilder):
         return written
 
     def _output(self, node: torch.fx.Node) -> None:
-        for given in pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None):
+        results = pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
+        for k, given in enumerate(results):
             value = self._argument(given)
             if isinstance(value, Lazy):
                 expected = given.meta["val"]
-                value = self.realize(value, self._output_stride(value, expected))
+                if k >= len(results) - self.saved:
+                    value = self._laid_out(value, ix.exprs(expected.stride()))
+                else:
+                    value = self.realize(value, self._output_stride(value, expected))
             self.graph.outputs.append(value)
+
+    def _laid_out(self, x: Lazy, stride: tuple[Expr, ...]) -> View:
+        """x in memory with these very strides, even if they leave gaps or overlap."""
+        if x.view is not None and self._same_layout(x.view, stride):
+            return x.view
+        repeated = [t == 0 and n != 1 for n, t in zip(x.size, stride)]
+        if any(repeated):  # one element stands for all of its dimension
+            size = tuple(Integer(1) if r else n for r, n in zip(repeated, x.size))
+            view = self.realize(Lazy(size, x.dtype, x.device, x.at), stride)
+            return View(view.buffer, x.size, stride)
+        return self.realize(x, stride)
 
     # Small parts.
 
@@ -287,7 +307,11 @@ def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
     value = node.meta.get("val")
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         number = value.node.expr  # the result is the number itself
-        return {number: ()} if number.is_Symbol else {}
+        if number.is_Symbol:
+            return {number: ()}
+        if isinstance(value, torch.SymBool):  # Eq(u0, 1): the symbol is the result as 0 or 1
+            return {symbol: (ConvertIntKey(),) for symbol in number.free_symbols}
+        return {}
     bindings = node.meta.get("unbacked_bindings") or {}
     for leaf in pytree.tree_leaves(node.meta.get("val")):
         numbers = [leaf] if isinstance(leaf, torch.SymInt) else getattr(leaf, "shape", ())
