@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from .control import hosted, writes
 from .lazy import Lazy
 from .nests import NestBuilder
 from .origins import origin_of
+from .pending import Pending
 from .table import lowering_of
 
 log = logging.getLogger("compile_lint.lowering")
@@ -50,6 +51,7 @@ class Lowerer(NestBuilder):
             self.graph.constants = constants  # a program's, so that their names are unique in it
         self.fallbacks: list[str] = []
         self._env: dict[torch.fx.Node, Any] = {}
+        self._pending = Pending(self, gm)
 
     # What lowerings ask for.
 
@@ -114,6 +116,8 @@ class Lowerer(NestBuilder):
         if isinstance(value, (int, float, bool)):
             self._env[node] = value
             return
+        if written := self._written_by(node):
+            self._pending.settle(node, written, self._env)
         lowered = lowering_of(node.target)
         if hosted(node.target) == "while_loop":
             attempt = one_kernel
@@ -136,11 +140,20 @@ class Lowerer(NestBuilder):
     def _lowered(self, node: torch.fx.Node, lowered: Callable) -> Any:
         args = pytree.tree_map_only(torch.fx.Node, self._argument, node.args)
         kwargs = pytree.tree_map_only(torch.fx.Node, self._argument, node.kwargs)
+        known = len(self.made)
         result = lowered(self, node, *args, **kwargs)
         expected = node.meta["val"]
+        if not _may_alias(node.target):
+            result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
             return tuple(self._settled(node, r, e) for r, e in zip(result, expected))
         return self._settled(node, result, expected)
+
+    def _unshared(self, x: Lazy, known: int) -> Lazy:
+        """x as a tensor of its own, where its operator promises one: no window on known memory."""
+        if x.view is None or x.view.buffer.name in self.made[known:]:
+            return x
+        return Lazy(x.size, x.dtype, x.device, x.at)
 
     def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor) -> Lazy:
         """x traced once, so that what it can't do is known now, and kept if many will read it."""
@@ -215,9 +228,7 @@ class Lowerer(NestBuilder):
         env = name_parts(value, ())
         bindings = _bindings(node)
         inplace = frozenset(self._written_by(node))
-        if hosted(node.target) is not None and any(
-            writes(part) for part in self._subgraphs_of(node)
-        ):
+        if self._subgraphs_write(node):
             inplace = frozenset(reads)
         self.graph.nodes.append(
             Call(
@@ -236,21 +247,25 @@ class Lowerer(NestBuilder):
             self.fallbacks.append(str(node.target))
         return env
 
-    def _subgraphs_of(self, node: torch.fx.Node) -> list[torch.fx.GraphModule]:
+    def _subgraphs_write(self, node: torch.fx.Node) -> bool:
+        if hosted(node.target) is None:
+            return False
         used = [getattr(self.gm, str(n.target)) for n in node.all_input_nodes if n.op == "get_attr"]
-        return [part for part in used if isinstance(part, torch.fx.GraphModule)]
+        return any(writes(part) for part in used if isinstance(part, torch.fx.GraphModule))
 
-    def _written_by(self, node: torch.fx.Node) -> list[str]:
+    def _written_by(self, node: torch.fx.Node) -> set[str]:
+        """Buffers that an operator may write into."""
+        if self._subgraphs_write(node):
+            return _buffers_of(self._env.get(n) for n in node.all_input_nodes)
         schema = getattr(node.target, "_schema", None)
         if schema is None or not schema.is_mutable:
-            return []
-        written = []
-        for argument, given in zip(schema.arguments, node.args):
+            return set()
+        written: set[str] = set()
+        for k, argument in enumerate(schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
-                for x in pytree.tree_leaves(given):
-                    lazy = self._env.get(x) if isinstance(x, torch.fx.Node) else None
-                    if isinstance(lazy, Lazy) and lazy.view is not None:
-                        written.append(lazy.view.buffer.name)
+                given = node.args[k] if k < len(node.args) else node.kwargs.get(argument.name)
+                nodes = [x for x in pytree.tree_leaves(given) if isinstance(x, torch.fx.Node)]
+                written |= _buffers_of(self._env.get(x) for x in nodes)
         return written
 
     def _output(self, node: torch.fx.Node) -> None:
@@ -294,6 +309,18 @@ class Lowerer(NestBuilder):
         """The layout that torch promises for a result; None where any will do."""
         stride = dense_stride(expected)
         return stride if x.view is None or stride is not None else None
+
+
+def _may_alias(target: Any) -> bool:
+    """Whether an operator's result may share memory with its operands."""
+    schema = getattr(target, "_schema", None)
+    if schema is None or schema.name == "aten::_unsafe_view":  # whose operand nobody uses again
+        return True
+    return any(returned.alias_info is not None for returned in schema.returns)
+
+
+def _buffers_of(values: Iterable[Any]) -> set[str]:
+    return {x.view.buffer.name for x in values if isinstance(x, Lazy) and x.view is not None}
 
 
 def _makes_symbols(node: torch.fx.Node) -> bool:
