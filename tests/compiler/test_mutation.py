@@ -86,3 +86,16 @@ def test_softmax_of_no_whole_numbers() -> None:
         lambda x: x.softmax(0), backend=Backend(Settings(interpret=True)), fullgraph=True
     )
     assert torch.equal(f(x), x.softmax(0))
+
+
+def test_a_negative_number_beside_unsigned_ones() -> None:
+    x = torch.tensor([0, 1, 2, 200], dtype=torch.uint8)
+
+    def f(x: torch.Tensor) -> list:
+        return [x.clamp(-1, 1), x * -1, x + -3, torch.where(x > 1, x, -1), x.clamp(-1, 2.5)]
+
+    torch._dynamo.reset()
+    got = torch.compile(f, backend=Backend(Settings(interpret=True)), fullgraph=True)(x)
+    for have, want in zip(got, f(x), strict=True):
+        assert have.dtype == want.dtype
+        torch.testing.assert_close(have, want)
