@@ -64,13 +64,13 @@ def compile_graph(
     if not will_lower(inputs, settings):
         return by_aten(gm, stage)
     try:
-        returned = results_seen(gm, stage)
+        saved = results_saved(gm, stage)
         program = cached_program(
             gm,
             inputs,
             settings,
-            f"{stage} returning {returned}",
-            lambda: lower_to_program(gm, settings, returned),
+            f"{stage} saving {saved}",
+            lambda: lower_to_program(gm, settings, saved),
         )
         return _bound(gm, program, settings, stage)
     except (LoweringError, BuildError) as error:
@@ -93,15 +93,15 @@ def _bound(
     return CompiledGraph(stage, gm, run, program.kernels, program.fallbacks, program.source, built)
 
 
-def results_seen(gm: torch.fx.GraphModule, stage: str) -> int:
-    """How many of a graph's results are the function's own; the others are kept for backward."""
+def results_saved(gm: torch.fx.GraphModule, stage: str) -> int:
+    """How many of a graph's results, the last ones, are kept for its backward graph."""
+    if stage != "forward":
+        return 0
     output = next(node for node in gm.graph.nodes if node.op == "output")
     count = len(pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None))
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
-    if stage != "forward" or metadata is None:
-        return count if stage == "inference" else 0
-    return min(count, metadata.num_forward_returns)
+    return count if metadata is None else max(0, count - metadata.num_forward_returns)
 
 
 def gpu_of(gm: torch.fx.GraphModule) -> torch.device | None:

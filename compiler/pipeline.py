@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -26,20 +25,21 @@ from .triton.loop import emit_loop
 log = logging.getLogger("compile_lint.lowering")
 
 
-def lower_to_program(gm: torch.fx.GraphModule, settings: Settings, returned: int = 0) -> Program:
-    """The whole pipeline; the first `returned` results go to a person, not to a backward graph.
+def lower_to_program(gm: torch.fx.GraphModule, settings: Settings, saved: int = 0) -> Program:
+    """The whole pipeline; the last `saved` results are kept for a backward graph.
 
     Raises:
         LoweringError: No kernel can be written for some nest.
     """
-    part = replace(_part(gm, settings, {}), returned=returned)
-    return Writer(part).write()
+    return Writer(_part(gm, settings, {}, saved)).write()
 
 
-def _part(gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any]) -> Part:
+def _part(
+    gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any], saved: int = 0
+) -> Part:
     """A graph, and the subgraphs of its control flow, lowered; `constants` is the program's."""
     on_cpu = settings.interpret or settings.target is not None
-    lowerer = Lowerer(predicate(gm), constants, on_cpu)
+    lowerer = Lowerer(predicate(gm), constants, on_cpu, saved)
     graph = lowerer.run()
     check = verify if settings.verify or settings.interpret else _trust
     check(graph, lowerer.values, "lowering")
@@ -64,7 +64,7 @@ def _part(gm: torch.fx.GraphModule, settings: Settings, constants: dict[str, Any
             for name in _subgraphs(node, constants):
                 part = parts[name] = _subpart(constants[name], settings, constants)
                 fallbacks += _operators(constants[name]) if part is None else part.fallbacks
-    return Part(graph, emitted, tuple(fallbacks), parts)
+    return Part(graph, emitted, tuple(fallbacks), parts, saved)
 
 
 def _trust(graph: Graph, values: Values, after: str) -> None:

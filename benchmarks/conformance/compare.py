@@ -56,6 +56,22 @@ def fresh(value: Any) -> Any:
     return tree_map(copied, value)
 
 
+def widened(value: Any) -> Any:
+    """A copy of nested inputs as by `fresh`, float32 as float64 and complex64 as complex128."""
+    wider = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+    seen: dict[int, Any] = {}
+
+    def wide(x: Any) -> Any:
+        if not isinstance(x, torch.Tensor):
+            return x
+        if id(x) not in seen:
+            made = x.detach().to(wider.get(x.dtype, x.dtype))
+            seen[id(x)] = made.requires_grad_(x.requires_grad)
+        return seen[id(x)]
+
+    return tree_map(wide, fresh(value))
+
+
 def _copied(x: torch.Tensor) -> torch.Tensor:
     plain = x.layout is torch.strided and type(x) in (torch.Tensor, torch.nn.Parameter)
     if not plain or x.is_conj() or x.is_neg() or x.is_quantized:

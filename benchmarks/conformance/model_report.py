@@ -10,8 +10,9 @@ One small model with random weights for each family, from timm and transformers.
 training step (forward and backward) are each captured with `fullgraph=True`, run through this
 compiler's backend on the CPU, and compared with eager: outputs, the gradients of all parameters,
 and the buffers afterwards: within 1e-4 relative and 1e-5 absolute, or else no further from a run in
-float64 than three times eager's own distance. The largest error is the distance to eager, absolute,
-or relative to the largest value of its tensor where that is above 1. Nothing is downloaded.
+float64 than three times eager's own distance, or that of eager on inputs one rounding away. The
+largest error is the distance to eager, absolute, or relative to the largest value of its tensor
+where that is above 1. Nothing is downloaded.
 
 Written by `python -m benchmarks.models --docs docs/models.md …`; don't edit.
 """

@@ -79,7 +79,7 @@ def _vision() -> list[Model]:
         _image("MobileNetV2", "mobilenetv2_035", depth_multiplier=0.5),
         _image("MobileNetV3", "mobilenetv3_small_050", 48),
         _image("RegNet", "regnetx_002", 48),
-        _image("RepVGG", "repvgg_a0", 48),
+        _image("RepVGG", "repvgg_a0", 96),
         _image("GhostNet", "ghostnet_050", 48),
         _image("VGG", "vgg.VGG", cfg=[8, "M", 16, "M", 16, 24, "M", 24, "M"], mlp_ratio=0.05),
         _image("Vision Transformer", "vit_tiny_patch16_224", 32, **plain),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .trial import AOT, DYNAMO, EAGER, EQUAL, ERROR, MISMATCH
+from .trial import AOT, DYNAMO, EAGER, EQUAL, ERROR, MISMATCH, UNDEFINED
 
 KINDS = (
     "pointwise, unary",
@@ -24,7 +25,9 @@ Every entry of torch's own operator database (`op_db` and `hop_db` of `torch.tes
 the database's samples in float32, int64 and bool (complex64 where it takes none of these), as one
 graph through this compiler's backend with `fullgraph=True`. Outputs, strides of dense outputs,
 inputs changed in place and, in floating point, gradients are compared with eager's, within
-`torch.testing`'s tolerances. Random operators run from the same seed. Dynamo runs with
+`torch.testing`'s tolerances; or else, where a float32 result is outside them, with the same call in
+float64: each tensor must then be within the tolerance of that, or at most twice as far from it as
+eager is ("told by float64"). Random operators run from the same seed. Dynamo runs with
 `capture_scalar_outputs` and `capture_dynamic_output_shape_ops`.
 
 Written by `python -m benchmarks.operators --docs docs/operators.md …`; don't edit.
@@ -60,11 +63,11 @@ def page(results: Path, lowered: Path | None, cuda: Path | None) -> str:
 
 def _totals(*tables: dict[str, dict[str, Any]]) -> str:
     names = ("CPU, by ATen", "CPU, kernels interpreted", "CUDA, kernels")
-    columns = [EQUAL, DYNAMO, AOT, MISMATCH, ERROR, EAGER]
+    columns = [EQUAL, DYNAMO, AOT, MISMATCH, ERROR, UNDEFINED, EAGER]
     lines = [
         "\n## In all\n",
-        f"| run | operators | samples | with gradients | {' | '.join(columns)} |",
-        "|---|" + "---:|" * (len(columns) + 3),
+        f"| run | operators | samples | with gradients | {' | '.join(columns)} | told by float64 |",
+        "|---|" + "---:|" * (len(columns) + 4),
     ]
     for name, rows in zip(names, tables):
         if not rows:
@@ -74,7 +77,9 @@ def _totals(*tables: dict[str, dict[str, Any]]) -> str:
             total.update(counts(row))
         graded = sum(row.get("graded", 0) for row in rows.values())
         shown = " | ".join(f"{total[column]:,}" for column in columns)
-        lines.append(f"| {name} | {len(rows)} | {total.total():,} | {graded:,} | {shown} |")
+        rounded = sum(row.get("rounded", 0) for row in rows.values())
+        told = f"{len(rows)} | {total.total():,} | {graded:,} | {shown} | {rounded:,}"
+        lines.append(f"| {name} | {told} |")
     died = [
         f"`{name}` ({row['failed']})"
         for rows in tables
@@ -86,7 +91,21 @@ def _totals(*tables: dict[str, dict[str, Any]]) -> str:
         f"sample too, before any code of this compiler has run. “{EAGER}”: there is nothing to "
         "compare with.\n"
     )
+    told += "".join(f"\n“{UNDEFINED}”, `{name}`: {why}.\n" for name, why in _undefined(tables))
     return "\n".join([*lines, told, *([f"Died or hung: {', '.join(died)}.\n"] if died else [])])
+
+
+def _undefined(tables: Sequence[dict[str, dict[str, Any]]]) -> list[tuple[str, str]]:
+    """Operators with samples whose result eager doesn't define, with the reason."""
+    return sorted(
+        {
+            (name, reason["reason"])
+            for rows in tables
+            for name, row in rows.items()
+            for reason in row.get("reasons", ())
+            if reason["outcome"] == UNDEFINED
+        }
+    )
 
 
 def state(row: dict[str, Any] | None) -> str:
@@ -175,7 +194,7 @@ def _share(row: dict[str, Any] | None) -> str:
     if row.get("failed"):
         return row["failed"]
     total = counts(row)
-    runs = total.total() - total[EAGER]
+    runs = total.total() - total[EAGER] - total[UNDEFINED]
     if not runs:
         return "no sample"
     if total[EQUAL] == runs:

@@ -16,7 +16,8 @@ from torch.testing._internal.hop_db import hop_db
 from torch.testing._internal.opinfo import core
 
 from .compare import Checks, tensors
-from .trial import DYNAMO, EAGER, EQUAL, Tried, attempt
+from .trial import DYNAMO, EAGER, EQUAL, MISMATCH, UNDEFINED, Tried, attempt
+from .undefined import undefined
 
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Samples compiled together, as one graph: about four times as fast as one by one.
@@ -54,7 +55,7 @@ class Row:
 
     `reasons` counts (outcome, Dynamo's id, reason); `kernels` counts those of forward graphs,
     `forward` and `backward` calls to ATen in the graphs of equal samples, `lowered` the equal
-    samples that made none.
+    samples that made none, `rounded` those that float64 told from a mismatch.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Row:
     reasons: list[dict[str, Any]] = field(default_factory=list)
     kernels: int = 0
     equal: int = 0
+    rounded: int = 0
     lowered: int = 0
     lowered_forward: int = 0
     forward: dict[str, int] = field(default_factory=dict)
@@ -135,7 +137,11 @@ def try_operator(name: str, info: Any, settings: Settings, choice: Choice) -> Ro
             continue
         op = info.op
         for group in _groups(chosen, BATCH):
-            for tried in _try_group(op, group, settings, grad, checks, tally):
+            outcomes = _try_group(op, group, settings, grad, checks, tally)
+            for sample, tried in zip(group, outcomes, strict=True):
+                why = undefined(name, sample, choice.device)
+                if tried.outcome == MISMATCH and why:
+                    tried = Tried(UNDEFINED, why)
                 tally.add(dtype, tried)
     row = tally.finish()
     row.seconds = round(time.perf_counter() - began, 2)
@@ -201,6 +207,7 @@ class _Tally:
         row, made = self.row, tried.made
         row.equal += 1
         row.graded += tried.graded
+        row.rounded += tried.rounded
         row.kernels += made.forward_kernels
         row.lowered_forward += not made.forward
         row.lowered += not made.forward and not made.backward

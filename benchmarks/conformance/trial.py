@@ -17,14 +17,17 @@ from compile_lint.compiler.settings import Settings
 from torch._dynamo.exc import Unsupported
 from torch.utils._pytree import tree_flatten
 
-from .compare import Checks, Result, differences, first_line, fresh, tensors
+from .compare import Checks, Result, differences, first_line, fresh, tensors, widened
+from .exact import as_exact
 
 EQUAL = "equal"
 EAGER = "eager raises"
 DYNAMO = "not captured"
 AOT = "not by AOTAutograd"
 MISMATCH = "mismatch"
+UNDEFINED = "undefined in eager"
 ERROR = "error"
+NARROW = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 BREAK_ID = re.compile(r"gb(\d{4})\.html|\bGB(\d{4})\b")
 
 
@@ -77,13 +80,15 @@ class Tried:
     """The outcome of one trial.
 
     `reason` is one line: why Dynamo or AOTAutograd gave up, or what differs; `break_id` is Dynamo's
-    ("GB0170"), if it named one. `graded` says whether gradients were compared.
+    ("GB0170"), if it named one. `graded` says whether gradients were compared, `rounded` whether
+    it took a run in float64 to tell a rounding from a difference.
     """
 
     outcome: str
     reason: str = ""
     break_id: str = ""
     graded: bool = False
+    rounded: bool = False
     made: Made = field(default_factory=Made)
 
 
@@ -106,13 +111,19 @@ def lowers(settings: Settings) -> bool:
 
 
 def run(
-    fn: Callable, args: Sequence[Any], grad: bool, seed: int = 0, strict: bool = True
+    fn: Callable,
+    args: Sequence[Any],
+    grad: bool,
+    seed: int = 0,
+    strict: bool = True,
+    wide: bool = False,
 ) -> Result:
     """Call `fn` on copies of `args` with a seed; gradients with random cotangents.
 
-    `strict=False` leaves gradients out where autograd refuses, as the reference run may.
+    `strict=False` leaves gradients out where autograd refuses, as the reference run may. With
+    `wide` float32 tensors are float64 ones of the same values, the cotangents too.
     """
-    mine = fresh(list(args))
+    mine = widened(list(args)) if wide else fresh(list(args))
     leaves = tensors(mine)
     torch.manual_seed(seed)
     with torch.set_grad_enabled(grad):
@@ -123,13 +134,18 @@ def run(
     given = [x for x in outputs if isinstance(x, torch.Tensor) and x.requires_grad]
     if grad and wanted and given:
         torch.manual_seed(seed + 1)
-        along = [torch.randn(x.shape, dtype=x.dtype, device=x.device) for x in given]
+        along = [_cotangent(x, wide) for x in given]
         try:
             gradients = torch.autograd.grad(given, wanted, along, allow_unused=True)
         except RuntimeError:
             if strict:
                 raise
     return Result(outputs, gradients, tuple(leaves))
+
+
+def _cotangent(x: torch.Tensor, wide: bool) -> torch.Tensor:
+    drawn = NARROW.get(x.dtype, x.dtype) if wide else x.dtype
+    return torch.randn(x.shape, dtype=drawn, device=x.device).to(x.dtype)
 
 
 def attempt(
@@ -164,14 +180,26 @@ def attempt(
             return Tried(DYNAMO, reason_of(error), break_id(str(error)))
         return _blame(fn, args, grad, checks, dynamic, wanted, error)
     # The reference may have been refused gradients that the compiled function has.
-    text = differences(wanted, got if graded else Result(got.outputs, (), got.inputs), checks)
+    got = got if graded else Result(got.outputs, (), got.inputs)
+    text = differences(wanted, got, checks)
     made = Made.of(backend)
-    if not text:
-        return Tried(EQUAL, graded=graded, made=made)
+    if not text or _as_exact(reference or fn, args, grad, wanted, got, checks):
+        return Tried(EQUAL, graded=graded, rounded=bool(text), made=made)
     if diagnose and _peer(fn, args, grad, checks, dynamic, "aot_eager", wanted):
         whose = _peer(fn, args, grad, checks, dynamic, "eager", wanted)
         return Tried(DYNAMO if whose else AOT, text, graded=graded, made=made)
     return Tried(MISMATCH, text, graded=graded, made=made)
+
+
+def _as_exact(
+    fn: Callable, args: Sequence[Any], grad: bool, wanted: Result, got: Result, checks: Checks
+) -> bool:
+    """Whether only rounding is between them, by the same call in float64."""
+    try:
+        exact = run(fn, args, grad, strict=False, wide=True)
+        return as_exact(exact, wanted, got, checks)
+    except Exception:  # float64 may be refused where float32 isn't, a layout may not compare
+        return False
 
 
 def _peer(

@@ -90,7 +90,7 @@ class Values:
         elif dtype.is_floating_point:
             value = float(value)
         else:
-            value = int(value)
+            value = wrapped(int(value), dtype)
         return self.make("const", (), (value,), dtype)
 
     def index(self, e: Expr, dtype: torch.dtype = torch.int64) -> Value:
@@ -233,6 +233,12 @@ class Values:
             stack.append((value, True))
             stack.extend((v, False) for v in reversed(self.operands(value)) if id(v) not in order)
         return list(order.values())
+
+
+def wrapped(number: int, dtype: torch.dtype) -> int:
+    """A whole number as an integer dtype holds it: -1 is 255 in uint8, as in C and ATen."""
+    lowest, count = torch.iinfo(dtype).min, 1 << torch.iinfo(dtype).bits
+    return (number - lowest) % count + lowest
 
 
 def _ordered(e: Expr, sizes: ix.Sizes) -> list[Symbol]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ def number(values: Values, x: Any, dtype: torch.dtype) -> Value:
     if isinstance(x, complex):
         raise LoweringError("a complex number")
     if not dtype.is_floating_point and isinstance(x, float):
+        if not math.isfinite(x) and dtype != torch.bool:
+            raise LoweringError(f"{x} as {dtype}")
         x = int(x) if dtype != torch.bool else bool(x)
     return values.const(x, dtype)
 
@@ -62,11 +65,14 @@ def full(lower: Any, node: torch.fx.Node, *args: Any, **kwargs: Any) -> Lazy:
     else:
         # What empty holds is anyone's guess; zeros are a fine guess.
         fill = 1 if "ones" in name else 0
+    size = lower.size_of(node)
+    if 0 in size:
+        fill = 0  # a fill that the dtype can't hold fills nothing
     value = number(lower.values, fill, held(result.dtype))
     if held(result.dtype) != result.dtype and value.op == "const":
         rounded = torch.tensor(value.attrs[0], dtype=result.dtype).item()
         value = lower.values.const(rounded, value.dtype)
-    return Lazy(lower.size_of(node), result.dtype, result.device, lambda i: value)
+    return Lazy(size, result.dtype, result.device, lambda i: value)
 
 
 @lowering("prims.iota", "aten.arange.start_step", "aten.arange.default", "aten.arange.start")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import torch
-from sympy import Expr, Symbol
+from sympy import Expr, Integer, Symbol
+from torch.fx.experimental.symbolic_shapes import ConvertIntKey
 from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
@@ -20,6 +21,7 @@ from .control import hosted, writes
 from .lazy import Lazy
 from .nests import NestBuilder
 from .origins import origin_of
+from .pending import Pending
 from .table import lowering_of
 
 log = logging.getLogger("compile_lint.lowering")
@@ -29,6 +31,8 @@ class Lowerer(NestBuilder):
     """Lowers one graph; `run` gives the graph of nests and calls.
 
     Attributes:
+        saved: How many results, the last ones, another graph reads by the strides that tracing
+            gave them.
         fallbacks: Names of the operators left to ATen, in order.
     """
 
@@ -37,14 +41,17 @@ class Lowerer(NestBuilder):
         gm: torch.fx.GraphModule,
         constants: dict[str, Any] | None = None,
         on_cpu: bool = True,
+        saved: int = 0,
     ) -> None:
         super().__init__()
         self.gm = gm
+        self.saved = saved
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
         self.fallbacks: list[str] = []
         self._env: dict[torch.fx.Node, Any] = {}
+        self._pending = Pending(self, gm)
 
     # What lowerings ask for.
 
@@ -109,6 +116,8 @@ class Lowerer(NestBuilder):
         if isinstance(value, (int, float, bool)):
             self._env[node] = value
             return
+        if written := self._written_by(node):
+            self._pending.settle(node, written, self._env)
         lowered = lowering_of(node.target)
         if hosted(node.target) == "while_loop":
             attempt = one_kernel
@@ -131,11 +140,20 @@ class Lowerer(NestBuilder):
     def _lowered(self, node: torch.fx.Node, lowered: Callable) -> Any:
         args = pytree.tree_map_only(torch.fx.Node, self._argument, node.args)
         kwargs = pytree.tree_map_only(torch.fx.Node, self._argument, node.kwargs)
+        known = len(self.made)
         result = lowered(self, node, *args, **kwargs)
         expected = node.meta["val"]
+        if not _may_alias(node.target):
+            result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
             return tuple(self._settled(node, r, e) for r, e in zip(result, expected))
         return self._settled(node, result, expected)
+
+    def _unshared(self, x: Lazy, known: int) -> Lazy:
+        """x as a tensor of its own, where its operator promises one: no window on known memory."""
+        if x.view is None or x.view.buffer.name in self.made[known:]:
+            return x
+        return Lazy(x.size, x.dtype, x.device, x.at)
 
     def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor) -> Lazy:
         """x traced once, so that what it can't do is known now, and kept if many will read it."""
@@ -210,9 +228,7 @@ class Lowerer(NestBuilder):
         env = name_parts(value, ())
         bindings = _bindings(node)
         inplace = frozenset(self._written_by(node))
-        if hosted(node.target) is not None and any(
-            writes(part) for part in self._subgraphs_of(node)
-        ):
+        if self._subgraphs_write(node):
             inplace = frozenset(reads)
         self.graph.nodes.append(
             Call(
@@ -231,30 +247,49 @@ class Lowerer(NestBuilder):
             self.fallbacks.append(str(node.target))
         return env
 
-    def _subgraphs_of(self, node: torch.fx.Node) -> list[torch.fx.GraphModule]:
+    def _subgraphs_write(self, node: torch.fx.Node) -> bool:
+        if hosted(node.target) is None:
+            return False
         used = [getattr(self.gm, str(n.target)) for n in node.all_input_nodes if n.op == "get_attr"]
-        return [part for part in used if isinstance(part, torch.fx.GraphModule)]
+        return any(writes(part) for part in used if isinstance(part, torch.fx.GraphModule))
 
-    def _written_by(self, node: torch.fx.Node) -> list[str]:
+    def _written_by(self, node: torch.fx.Node) -> set[str]:
+        """Buffers that an operator may write into."""
+        if self._subgraphs_write(node):
+            return _buffers_of(self._env.get(n) for n in node.all_input_nodes)
         schema = getattr(node.target, "_schema", None)
         if schema is None or not schema.is_mutable:
-            return []
-        written = []
-        for argument, given in zip(schema.arguments, node.args):
+            return set()
+        written: set[str] = set()
+        for k, argument in enumerate(schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
-                for x in pytree.tree_leaves(given):
-                    lazy = self._env.get(x) if isinstance(x, torch.fx.Node) else None
-                    if isinstance(lazy, Lazy) and lazy.view is not None:
-                        written.append(lazy.view.buffer.name)
+                given = node.args[k] if k < len(node.args) else node.kwargs.get(argument.name)
+                nodes = [x for x in pytree.tree_leaves(given) if isinstance(x, torch.fx.Node)]
+                written |= _buffers_of(self._env.get(x) for x in nodes)
         return written
 
     def _output(self, node: torch.fx.Node) -> None:
-        for given in pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None):
+        results = pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
+        for k, given in enumerate(results):
             value = self._argument(given)
             if isinstance(value, Lazy):
                 expected = given.meta["val"]
-                value = self.realize(value, self._output_stride(value, expected))
+                if k >= len(results) - self.saved:
+                    value = self._laid_out(value, ix.exprs(expected.stride()))
+                else:
+                    value = self.realize(value, self._output_stride(value, expected))
             self.graph.outputs.append(value)
+
+    def _laid_out(self, x: Lazy, stride: tuple[Expr, ...]) -> View:
+        """x in memory with these very strides, even if they leave gaps or overlap."""
+        if x.view is not None and self._same_layout(x.view, stride):
+            return x.view
+        repeated = [t == 0 and n != 1 for n, t in zip(x.size, stride)]
+        if any(repeated):  # one element stands for all of its dimension
+            size = tuple(Integer(1) if r else n for r, n in zip(repeated, x.size))
+            view = self.realize(Lazy(size, x.dtype, x.device, x.at), stride)
+            return View(view.buffer, x.size, stride)
+        return self.realize(x, stride)
 
     # Small parts.
 
@@ -276,6 +311,18 @@ class Lowerer(NestBuilder):
         return stride if x.view is None or stride is not None else None
 
 
+def _may_alias(target: Any) -> bool:
+    """Whether an operator's result may share memory with its operands."""
+    schema = getattr(target, "_schema", None)
+    if schema is None or schema.name == "aten::_unsafe_view":  # whose operand nobody uses again
+        return True
+    return any(returned.alias_info is not None for returned in schema.returns)
+
+
+def _buffers_of(values: Iterable[Any]) -> set[str]:
+    return {x.view.buffer.name for x in values if isinstance(x, Lazy) and x.view is not None}
+
+
 def _makes_symbols(node: torch.fx.Node) -> bool:
     """Whether sizes or numbers that depend on data become known with this node's result."""
     reads_out = getattr(node.target, "name", lambda: "")() == "aten::_local_scalar_dense"
@@ -287,7 +334,11 @@ def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
     value = node.meta.get("val")
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         number = value.node.expr  # the result is the number itself
-        return {number: ()} if number.is_Symbol else {}
+        if number.is_Symbol:
+            return {number: ()}
+        if isinstance(value, torch.SymBool):  # Eq(u0, 1): the symbol is the result as 0 or 1
+            return {symbol: (ConvertIntKey(),) for symbol in number.free_symbols}
+        return {}
     bindings = node.meta.get("unbacked_bindings") or {}
     for leaf in pytree.tree_leaves(node.meta.get("val")):
         numbers = [leaf] if isinstance(leaf, torch.SymInt) else getattr(leaf, "shape", ())

@@ -24,6 +24,7 @@ class NestBuilder:
     Attributes:
         values: Makes the graph's values.
         loops: The loop variables of the nest being traced, and their sizes.
+        made: The names of its buffers, in order.
     """
 
     def __init__(self) -> None:
@@ -33,6 +34,7 @@ class NestBuilder:
         self._node: torch.fx.Node | None = None
         self._homes: dict[tuple, tuple[Lazy, View]] = {}
         self._count = 0
+        self.made: list[str] = []
 
     def lazy(self, view: View) -> Lazy:
         """A tensor in memory."""
@@ -157,6 +159,7 @@ class NestBuilder:
     ) -> Buffer:
         buffer = Buffer(f"buf{self._count}", dtype, device, size, stride)
         self._count += 1
+        self.made.append(buffer.name)
         return buffer
 
     def _in_pieces(

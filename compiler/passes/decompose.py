@@ -47,7 +47,19 @@ def decompositions(inputs: Sequence[Any], settings: Settings) -> dict[Any, Calla
 @lru_cache(maxsize=1)
 def _table() -> dict[Any, Callable]:
     whole = {**decomposition_table, **core_aten_decompositions()}
-    return {op: spelt for op, spelt in whole.items() if _wanted(op)}
+    table = {op: spelt for op, spelt in whole.items() if _wanted(op)}
+    for op in (torch.ops.aten._softmax.default, torch.ops.aten._log_softmax.default):
+        table[op] = _of_floats(table[op])
+    return table
+
+
+def _of_floats(spelt: Callable) -> Callable:
+    """A decomposition for floating point alone; of whole numbers ATen takes none but no number."""
+
+    def decomposed(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        return spelt(x, *args, **kwargs) if x.is_floating_point() else NotImplemented
+
+    return decomposed
 
 
 def _wanted(op: Any) -> bool:

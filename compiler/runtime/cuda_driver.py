@@ -45,13 +45,44 @@ def check(code: int) -> None:
         raise CudaDriverError(f"CUDA driver error {code}: {said}")
 
 
+@functools.cache
+def primary_context(device: int) -> int:
+    """The context that CUDA's runtime, and so PyTorch, uses on a device; it is kept.
+
+    Raises:
+        CudaDriverError: There is no such device.
+    """
+    driver = library()
+    number, context = ctypes.c_int(), ctypes.c_void_p()
+    check(driver.cuInit(0))
+    check(driver.cuDeviceGet(ctypes.byref(number), device))
+    check(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), number))
+    if not context.value:
+        raise CudaDriverError(f"no context on device {device}")
+    return context.value
+
+
+def make_current(context: int) -> None:
+    """Make a context the calling thread's: one that never spoke to CUDA's runtime has none.
+
+    Raises:
+        CudaDriverError: The context is gone.
+    """
+    driver = library()
+    current = ctypes.c_void_p()
+    check(driver.cuCtxGetCurrent(ctypes.byref(current)))
+    if current.value != context:
+        check(driver.cuCtxSetCurrent(ctypes.c_void_p(context)))
+
+
 def load_function(binary: bytes, name: str, shared: int, device: int) -> int:
-    """A cubin's function, ready to launch in the current context; it stays loaded.
+    """A cubin's function, ready to launch in the device's primary context; it stays loaded.
 
     Raises:
         CudaDriverError: The cubin isn't for this device, or needs more shared memory than it has.
     """
     driver = library()
+    make_current(primary_context(device))
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     check(driver.cuModuleLoadData(ctypes.byref(module), binary))
     check(driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))

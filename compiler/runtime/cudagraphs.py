@@ -58,6 +58,7 @@ class Recorder:
 
             return unrecorded
         self._device = get_device_index(gm)
+        log.info("the %s graph is recorded at its second call", stage)
         return cudagraphify_impl(
             run,  # pyright: ignore[reportArgumentType]
             inputs,

@@ -25,7 +25,7 @@ import torch
 from ..errors import BuildError
 from ..triton.kernel import Config, Kernel
 from .build import Built, build_kernel, build_kernels
-from .cuda_driver import check, library, load_function
+from .cuda_driver import check, library, load_function, make_current, primary_context
 from .grid import grid_sources
 from .versions import device_target
 
@@ -206,6 +206,9 @@ def _source(kernel: Kernel, config: Config, way: str, extra_pointers: int) -> st
             "    if not (_x and _y and _z):",
             "        return",
             "    with _lock:",  # one buffer: no other thread may fill it before the driver read it
+            "        _ask(_at)",
+            "        if _held.value != _context:",  # a thread that CUDA's runtime doesn't know
+            "            _enter(_context)",
             f"        _pack(_buffer, 0, {', '.join(values)})" if values else "        pass",
             f"        code = _launch(_function, {grid}, _threads, 1, 1, _shared,"
             " _stream(_device), _parameters, None)",
@@ -246,10 +249,16 @@ def _by_driver(built: Built, device: int) -> dict[str, Any]:
     buffer = ctypes.create_string_buffer(max(8, slots.size))
     start = ctypes.addressof(buffer)
     count = slots.size // 8
+    held = ctypes.c_void_p()
     parameters = (ctypes.c_void_p * max(1, count))(*(start + 8 * i for i in range(count)))
     return {
         "_launch": library().cuLaunchKernel,
         "_function": load_function(built.binary, built.name, built.shared, device),
+        "_context": primary_context(device),
+        "_held": held,
+        "_at": ctypes.byref(held),
+        "_ask": library().cuCtxGetCurrent,
+        "_enter": make_current,
         "_threads": built.num_warps * built.metadata["warp_size"],
         "_shared": built.shared,
         "_pack": slots.pack_into,

@@ -79,14 +79,14 @@ class Part:
         emitted: The kernel of each nest, by its place in the graph.
         fallbacks: Operators that it leaves to ATen, those of its subgraphs too.
         parts: Its subgraphs by their constants' names; None: run by ATen.
-        returned: How many of its results, the first ones, a person sees.
+        saved: How many of its results, the last ones, are kept for a backward graph.
     """
 
     graph: Graph
     emitted: Mapping[int, Emitted]
     fallbacks: tuple[str, ...]
     parts: Mapping[str, Part | None] = field(default_factory=dict)
-    returned: int = 0
+    saved: int = 0
 
 
 class Writer:
@@ -165,7 +165,8 @@ class Writer:
         """
         names = {name for emitted in self.emitted.values() for name in emitted.buffers}
         views = [v for v in self.graph.outputs if isinstance(v, View)]
-        saved = self.graph.outputs[self.part.returned :]  # for the backward graph's kernels
+        results = self.graph.outputs
+        saved = results[len(results) - self.part.saved :]  # for the backward graph's kernels
         names |= {v.buffer.name for v in saved if isinstance(v, View)}
         for node in self.graph.nodes:
             if isinstance(node, Call):

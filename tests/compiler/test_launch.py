@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import threading
 
 import pytest
 import torch
 from compile_lint.compiler.errors import BuildError
+from compile_lint.compiler.runtime import cuda_driver
 from compile_lint.compiler.runtime import launch as launching
 from compile_lint.compiler.runtime.build import Built
+from compile_lint.compiler.runtime.cuda_driver import CudaDriverError
 from compile_lint.compiler.runtime.grid import grid_of, grid_sources
 from compile_lint.compiler.runtime.launch import broken_promises, launcher
 from compile_lint.compiler.triton.kernel import Argument, Config, Kernel
@@ -58,13 +61,56 @@ class FakeStatic:
 
 
 class FakeDriver:
-    """The CUDA driver; it reads the parameters when the kernel is launched, as the real one."""
+    """The CUDA driver; it reads the parameters when the kernel is launched, as the real one.
+
+    Each thread has a context of its own, and none at first.
+    """
+
+    CONTEXT = 4096  # device 0's primary context; the next device's is one more
 
     def __init__(self):
         self.launched = []
         self.answer = 0
+        self.threads = threading.local()
+        self.entered = 0
+        self.retained = 0
+
+    def cuInit(self, flags):
+        return 0
+
+    def cuDeviceGet(self, at, ordinal):
+        at._obj.value = ordinal
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, at, device):
+        self.retained += 1
+        at._obj.value = self.CONTEXT + device.value
+        return 0
+
+    def cuCtxGetCurrent(self, at):
+        at._obj.value = getattr(self.threads, "context", None)
+        return 0
+
+    def cuCtxSetCurrent(self, context):
+        self.entered += 1
+        self.threads.context = context.value
+        return 0
+
+    def cuModuleLoadData(self, at, binary):
+        at._obj.value = 7
+        return 201 if getattr(self.threads, "context", None) is None else 0
+
+    def cuModuleGetFunction(self, at, module, name):
+        at._obj.value = 77
+        return 0
+
+    def cuGetErrorString(self, code, at):
+        at._obj.value = b"invalid device context"
+        return 0
 
     def cuLaunchKernel(self, *args):
+        if getattr(self.threads, "context", None) is None:
+            return 201
         widths = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_float]
         widths += [ctypes.c_uint64] * 2
         read = [width.from_address(at).value for width, at in zip(widths, args[9])]
@@ -90,10 +136,18 @@ def test_pytorchs_launcher_gets_what_it_takes(no_gpu, monkeypatch, loaded):
     assert fake.launched == [(77, 3, 1, 1, 4, 64, "OOlfOO", arguments, 1003)]
 
 
-def test_the_driver_gets_what_it_takes(no_gpu, monkeypatch):
+@pytest.fixture
+def fake_driver(no_gpu, monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(launching, "library", lambda: fake)
-    monkeypatch.setattr(launching, "load_function", lambda *args: 77)
+    monkeypatch.setattr(cuda_driver, "library", lambda: fake)
+    cuda_driver.primary_context.cache_clear()
+    yield fake
+    cuda_driver.primary_context.cache_clear()
+
+
+def test_the_driver_gets_what_it_takes(fake_driver):
+    fake = fake_driver
     launch = launcher(KERNEL, KERNEL.configs[0], 3, BUILT, way="driver")
     x, out = torch.zeros(300), torch.zeros(300)
     launch(x, out, 300, 2.5)
@@ -101,6 +155,40 @@ def test_the_driver_gets_what_it_takes(no_gpu, monkeypatch):
     ((fixed, read),) = fake.launched
     assert fixed == (77, 3, 1, 1, 128, 1, 1, 64, 1003)
     assert read == [x.data_ptr(), out.data_ptr(), 300, 2.5, 0, 0]
+
+
+def test_a_launch_in_another_thread_has_a_context(fake_driver):
+    launch = launcher(KERNEL, KERNEL.configs[0], 3, BUILT, way="driver")
+    x, out = torch.zeros(300), torch.zeros(300)
+    launch(x, out, 300, 1.0)
+    launch(x, out, 300, 2.0)
+    entered = fake_driver.entered
+    failures = []
+
+    def elsewhere():
+        try:
+            launch(x, out, 300, 3.0)
+            fake_driver.threads.context = 1  # as after work on another device
+            launch(x, out, 300, 4.0)
+        except CudaDriverError as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert not failures
+    assert [read[3] for _, read in fake_driver.launched] == [1.0, 2.0, 3.0, 4.0]
+    assert (entered, fake_driver.entered, fake_driver.retained) == (1, 3, 1)
+
+
+def test_loading_in_a_thread_without_a_context(fake_driver):
+    loaded = []
+    thread = threading.Thread(
+        target=lambda: loaded.append(cuda_driver.load_function(b"cubin", "kernel_0", 0, 2))
+    )
+    thread.start()
+    thread.join()
+    assert loaded == [77]
 
 
 def test_broken_promises_run_another_build(no_gpu, monkeypatch):
