@@ -227,8 +227,9 @@ def test_keyboard_interrupt(run, write, monkeypatch, fake_engine):
     assert (result.code, result.out, result.err.strip()) == (130, "", "")
 
 
-def test_fix_says_that_it_is_not_there(run, write):
-    write("a.py", BAD)
+def test_fix_leaves_what_has_no_rewrite(run, write):
+    path = write("a.py", BAD)
     result = run("--fix")
-    assert result.code == 2
-    assert result.err.startswith("error: --fix is not in this version")
+    assert result.code == 1
+    assert "Fixed 0 findings" in result.err
+    assert path.read_text() == BAD
