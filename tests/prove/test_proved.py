@@ -187,3 +187,19 @@ def test_an_original_that_is_refused_by_itself(prover):
     after = before.replace("x.double()", "x * 3 - 2")
     verdict = prover.prove(trial(before, after, examples=ONE, target="f"))
     assert verdict.status is Status.REFUTED
+
+
+def test_statistics_are_state(prover):
+    """Batch normalisation writes its buffers behind autograd's back."""
+    head = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.norm, self.drop = nn.BatchNorm1d(4), nn.Dropout()\n\n"
+        "    def forward(self, x):\n        x = self.drop(self.norm(x))\n"
+    )
+    before = head + "        if x.sum() > 0:\n            x = x * 2\n        return x\n"
+    after = head + "        return torch.where(x.sum() > 0, x * 2, x)\n"
+    verdict = prover.prove(trial(before, after, "Net.forward", examples=BOTH, target="Net"))
+    assert verdict.status is Status.PROVED, verdict
+    wrong = after.replace("self.norm(x)", "nn.functional.batch_norm(x, None, None, training=True)")
+    verdict = prover.prove(trial(before, wrong, "Net.forward", examples=BOTH, target="Net"))
+    assert "the state after the call.norm.running_mean differs" in verdict.reason
