@@ -270,7 +270,7 @@ def _base(owner: torch.nn.Module) -> dict[int, tuple[torch.Tensor, Kept]]:
     return {
         id(tensor): (tensor, keeper.tensor(tensor))
         for tensor in _tensors_of(owner).values()
-        if tensor.grad is None
+        if tensor.grad is None and tensor.layout == torch.strided
     }
 
 

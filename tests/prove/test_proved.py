@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import subprocess
+import sys
 
 import pytest
 from compile_lint.linter.prove.model import Status
@@ -203,3 +206,22 @@ def test_statistics_are_state(prover):
     wrong = after.replace("self.norm(x)", "nn.functional.batch_norm(x, None, None, training=True)")
     verdict = prover.prove(trial(before, wrong, "Net.forward", examples=BOTH, target="Net"))
     assert "the state after the call.norm.running_mean differs" in verdict.reason
+
+
+def test_changed_code_must_run(prover):
+    before = "def f(x):\n    n = x.sum().item()\n    return x * n\n\n\ndef g(x):\n    return x\n"
+    after = before.replace(".item()", ".detach()")
+    made = trial(before, after, examples=ONE, target="g")
+    verdict = prover.prove(made)
+    assert (verdict.status, verdict.source) == (Status.PROVED, "example_inputs() and search")
+    verdict = prover.prove(dataclasses.replace(made, sites=()))
+    assert verdict.status is Status.UNPROVED
+    assert verdict.reason.startswith("line 5 never ran")
+
+
+def test_without_torch_in_the_parent():
+    code = (
+        "import sys, compile_lint.linter.prove.prover, compile_lint.linter.prove.model\n"
+        "assert not {'torch', 'numpy', 'compile_lint.compiler'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
