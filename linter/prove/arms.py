@@ -18,12 +18,16 @@ _MAKERS = frozenset(
 
 @dataclass(slots=True)
 class Arm:
-    """One outcome. `needed`: a proof must have seen it (known only at run time for some loops)."""
+    """One outcome, or (`code`) just that changed code ran at all.
+
+    `needed`: a proof must have seen it (known only at run time for some loops).
+    """
 
     line: int
     missing: str  # what to say when it was never seen, "the branch at line 3 was never taken"
     needed: bool = True
     seen: bool = False
+    code: bool = False
 
 
 class Arms:
@@ -68,8 +72,8 @@ class Arms:
         return [arm for arm in self.arms if arm.needed and not arm.seen]
 
     def count(self) -> tuple[int, int]:
-        """Return how many of the needed arms were seen, and how many there are."""
-        needed = [arm for arm in self.arms if arm.needed]
+        """Return how many of the needed outcomes were seen, and how many there are."""
+        needed = [arm for arm in self.arms if arm.needed and not arm.code]
         return sum(arm.seen for arm in needed), len(needed)
 
     def add(self, line: int, missing: str, needed: bool = True) -> int:
@@ -121,6 +125,8 @@ class _Instrument(ast.NodeTransformer):
         self.arms, self.changed = arms, changed
         self.loops = 0
         self.before: list[ast.stmt] = []  # statements of the same block, ahead of this one
+        self.depth = 0  # of functions
+        self.entered: set[tuple[int, int]] = set()  # changed ranges that a recorder stands in
 
     def counts(self, node: ast.AST) -> bool:
         line = getattr(node, "lineno", 0)
@@ -145,10 +151,36 @@ class _Instrument(ast.NodeTransformer):
         outer = self.before
         for place, statement in enumerate(statements):
             self.before = [*outer, *statements[:place]]
+            out += self.entry(statement)
             done: Any = self.visit(statement)
             out += done if isinstance(done, list) else [done]
         self.before = outer
         return out
+
+    def entry(self, statement: ast.stmt) -> list[ast.stmt]:
+        """A recorder before the first statement of a changed range."""
+        if not self.depth or isinstance(getattr(statement, "value", None), ast.Constant):
+            return []
+        line = statement.lineno
+        new = [r for r in self.changed if r[0] <= line <= r[1] and r not in self.entered]
+        if not new:
+            return []
+        self.entered.update(new)
+        number = self.arms.add(line, f"line {line} never ran")
+        self.arms.arms[number].code = True
+        return [ast.copy_location(_hit(number), statement)]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         here, line = self.counts(node) and not isinstance(node.test, ast.Constant), node.lineno

@@ -52,9 +52,14 @@ def change_state(owner: torch.nn.Module, changes: Sequence[Change]) -> None:
 
 
 def candidates(
-    call: tuple[Any, Any], literals: tuple[list[float], list[str]], weights: bool
+    call: tuple[Any, Any], literals: tuple[list[float], list[str]], owner: Any
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield changes worth trying, the likeliest first: all tensors, then each leaf by itself."""
+    """Yield changes worth trying, the likeliest first: all tensors, then each leaf by itself.
+
+    Args:
+        literals: Numbers and strings that the code compares with.
+        owner: The object called; a module has weights and modes.
+    """
     found = leaves(call)
     numbers, strings = literals
     near = list(dict.fromkeys(x for n in numbers for x in (n, n + 1, n - 1, -n, n * 2, n * 0.5)))
@@ -79,10 +84,10 @@ def candidates(
         else:
             for value in _plain(leaf, numbers, strings):
                 yield ((path, "value", value),)
-    if weights:
+    if isinstance(owner, torch.nn.Module):
         yield from ((("mode", kind, None),) for kind in ("eval", "train"))
     yield from ((("mode", kind, None),) for kind in ("no_grad", "inference"))
-    if weights:
+    if owner_weights(owner):
         for kind in ("zero", "one", "neg", "huge", "tiny", "nan_one", "abs", "minus_abs"):
             yield (("self", kind, None),)
 

@@ -11,7 +11,7 @@ from .drives import Case, Drive, NoInputs, drives
 from .judge import Judge
 from .loading import LoadFailed
 from .model import Status, Trial, Verdict
-from .mutate import FINITE, candidates, owner_weights
+from .mutate import FINITE, candidates
 from .trials import Trials, Watched
 
 _GIVEN = 16  # argument tuples of a source that are looked at
@@ -123,8 +123,8 @@ class _Proof:
         while queue and self.trials.arms.unseen():
             base = queue.pop(0)
             call = base.make(self.trials.watched)
-            weights = owner_weights(drive.target(self.trials.watched).owner)
-            for change in candidates(call, self.trials.arms.literals, weights):
+            owner = drive.target(self.trials.watched).owner
+            for change in candidates(call, self.trials.arms.literals, owner):
                 if tries >= _TRIES or time.monotonic() > deadline:
                     return kept
                 tries += 1

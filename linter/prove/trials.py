@@ -124,7 +124,7 @@ class Trials:
         drive = cases[0].drive
         with uncompiled():
             target = drive.target(module)
-        base: dict[int, tuple[torch.Tensor, int, Kept]] = {}
+        base: dict[int, tuple[torch.Tensor, Kept]] = {}
         if isinstance(target.owner, torch.nn.Module):
             self._sync(drive, target.owner)
             if device:
@@ -265,12 +265,12 @@ def _tensors_of(owner: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {k: t for k, t in found.items() if not lazy(t) and not t.is_meta}
 
 
-def _base(owner: torch.nn.Module) -> dict[int, tuple[torch.Tensor, int, Kept]]:
+def _base(owner: torch.nn.Module) -> dict[int, tuple[torch.Tensor, Kept]]:
     keeper = Keeper()
     return {
-        id(tensor): (tensor, tensor._version, keeper.tensor(tensor))
+        id(tensor): (tensor, keeper.tensor(tensor))
         for tensor in _tensors_of(owner).values()
-        if tensor.grad is None and not tensor.is_inference()
+        if tensor.grad is None and tensor.layout == torch.strided
     }
 
 

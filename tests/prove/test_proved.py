@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import subprocess
+import sys
 
 import pytest
 from compile_lint.linter.prove.model import Status
@@ -187,3 +190,38 @@ def test_an_original_that_is_refused_by_itself(prover):
     after = before.replace("x.double()", "x * 3 - 2")
     verdict = prover.prove(trial(before, after, examples=ONE, target="f"))
     assert verdict.status is Status.REFUTED
+
+
+def test_statistics_are_state(prover):
+    """Batch normalisation writes its buffers behind autograd's back."""
+    head = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.norm, self.drop = nn.BatchNorm1d(4), nn.Dropout()\n\n"
+        "    def forward(self, x):\n        x = self.drop(self.norm(x))\n"
+    )
+    before = head + "        if x.sum() > 0:\n            x = x * 2\n        return x\n"
+    after = head + "        return torch.where(x.sum() > 0, x * 2, x)\n"
+    verdict = prover.prove(trial(before, after, "Net.forward", examples=BOTH, target="Net"))
+    assert verdict.status is Status.PROVED, verdict
+    wrong = after.replace("self.norm(x)", "nn.functional.batch_norm(x, None, None, training=True)")
+    verdict = prover.prove(trial(before, wrong, "Net.forward", examples=BOTH, target="Net"))
+    assert "the state after the call.norm.running_mean differs" in verdict.reason
+
+
+def test_changed_code_must_run(prover):
+    before = "def f(x):\n    n = x.sum().item()\n    return x * n\n\n\ndef g(x):\n    return x\n"
+    after = before.replace(".item()", ".detach()")
+    made = trial(before, after, examples=ONE, target="g")
+    verdict = prover.prove(made)
+    assert (verdict.status, verdict.source) == (Status.PROVED, "example_inputs() and search")
+    verdict = prover.prove(dataclasses.replace(made, sites=()))
+    assert verdict.status is Status.UNPROVED
+    assert verdict.reason.startswith("line 5 never ran")
+
+
+def test_without_torch_in_the_parent():
+    code = (
+        "import sys, compile_lint.linter.prove.prover, compile_lint.linter.prove.model\n"
+        "assert not {'torch', 'numpy', 'compile_lint.compiler'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
