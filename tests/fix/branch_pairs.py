@@ -659,7 +659,8 @@ def f(x: torch.Tensor, limit=0.5):
 """,
         """\
 def f(x: torch.Tensor, limit=0.5):
-    x = torch.where(x[0] > limit, x * 2, x)
+    level = x[0].reshape(())
+    x = torch.where(level > limit, x * 2, x)
     return x
 """,
         "[(torch.ones(3),), (-torch.ones(3),)]",
