@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
+from ..rewrites.scans import stack_fixes
 from .collecting import collected
 from .iteration import carried, sources
 
@@ -94,4 +95,11 @@ def f(x: torch.Tensor):
                     f"{advice}",
                     tensor,
                 )
+                return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the same over all rows, or `cumsum` or `scan` over them."""
+        for node in ctx.ancestors(sighting.node):
+            if isinstance(node, self.nodes):
+                yield from stack_fixes(node, ctx, code)
                 return

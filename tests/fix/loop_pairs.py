@@ -620,4 +620,121 @@ f = M
 """,
         "[(torch.rand(6, 4),), (torch.ones(1, 4),)]",
     ),
+    (
+        "rows reduced",
+        """\
+def f(x: torch.Tensor):
+    out = []
+    for row in x:
+        out.append(row / row.norm())
+    return torch.stack(out)
+""",
+        """\
+def f(x: torch.Tensor):
+    return x / x.norm(dim=-1, keepdim=True)
+""",
+        "[(torch.rand(4, 3),)]",
+    ),
+    (
+        "comprehension over rows",
+        """\
+def f(x: torch.Tensor):
+    return torch.stack([torch.relu(row) * 2 for row in x]).sum(1)
+""",
+        """\
+def f(x: torch.Tensor):
+    return (torch.relu(x) * 2).sum(1)
+""",
+        "[(torch.randn(4, 3),)]",
+    ),
+    (
+        "running sum",
+        """\
+def f(x: torch.Tensor):
+    total = torch.zeros_like(x[0])
+    out = []
+    for row in x:
+        total = total + row * 2
+        out.append(total)
+    return torch.stack(out)
+""",
+        """\
+def f(x: torch.Tensor):
+    total = torch.zeros_like(x[0])
+    return total + (x * 2).cumsum(0)
+""",
+        "[(torch.randn(4, 3),), (torch.randn(1, 3),)]",
+    ),
+    (
+        "recurrence",
+        """\
+def f(x: torch.Tensor, w: torch.Tensor):
+    h = torch.zeros_like(x[0])
+    out = []
+    for row in x:
+        h = torch.tanh(w * h + row)
+        out.append(h)
+    y = torch.stack(out)
+    return y, h
+""",
+        """\
+def f(x: torch.Tensor, w: torch.Tensor):
+    h = torch.zeros_like(x[0])
+
+    def step(h, row):
+        h = torch.tanh(w * h + row)
+        return h, h.clone()
+
+    h, rows = torch._higher_order_ops.scan(step, h, x)
+    y = rows
+    return y, h
+""",
+        "[(torch.randn(4, 3), torch.rand(3)), (torch.randn(1, 3), torch.rand(3))]",
+    ),
+    (
+        "rows of several statements",
+        """\
+def f(x: torch.Tensor):
+    out = []
+    for row in x:
+        y = row.sigmoid()
+        out.append((y * row).sum())
+    return torch.stack(out)
+""",
+        """\
+def f(x: torch.Tensor):
+    y = x.sigmoid()
+    return (y * x).sum(dim=-1)
+""",
+        "[(torch.randn(4, 3),)]",
+    ),
+    (
+        "two values from row to row",
+        """\
+def f(x: torch.Tensor, w: torch.Tensor):
+    h = torch.zeros_like(x[0])
+    m = x[0]
+    out = []
+    for row in x:
+        h = w * h + row
+        m = torch.maximum(m, h)
+        out.append(h - m)
+    return torch.stack(out)
+""",
+        """\
+def f(x: torch.Tensor, w: torch.Tensor):
+    h = torch.zeros_like(x[0])
+    m = x[0]
+
+    def step(carry, row):
+        h, m = carry
+        h = w * h + row
+        m = torch.maximum(m, h)
+        return (h, m), h - m
+
+    _, rows = torch._higher_order_ops.scan(step, (h, m.clone()), x)
+    return rows
+""",
+        "[(torch.randn(4, 3), torch.rand(3))]",
+    ),
 ]

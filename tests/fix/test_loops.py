@@ -192,7 +192,8 @@ def _outcome(target: Any, arguments: tuple[Any, ...]) -> list[Any]:
     outputs = [o for o in result if o.requires_grad]
     grads: list[Any] = [None] * len(wanted)
     if outputs:
-        total = sum((o * torch.arange(1, o.numel() + 1).view(o.shape)).sum() for o in outputs)
+        weighed = [(o * torch.arange(1, o.numel() + 1).view(o.shape)).sum() for o in outputs]
+        total = torch.stack(weighed).sum()
         grads = list(torch.autograd.grad(total, wanted, allow_unused=True))
     zeros = [torch.zeros_like(t) if g is None else g for t, g in zip(wanted, grads)]
     return [*result, *zeros]
