@@ -48,13 +48,14 @@ def counted(loop: ast.For, ctx: Context, code: Code) -> Counter:
     if name == "_" or not any(n.id == name for n in _read(loop)):
         name = code.fresh("turn")
     bound, before = _bound(stop, loop, ctx, code)
+    tensor = data_in(ctx.fact(stop)) is not None
     if start is None or _is_zero(start, ctx):
         begin = "0"
-        if before:
+        if tensor:
             begin = f"{code.spell('torch.zeros_like')}({bound})"
     elif all(isinstance(o, (Const, Static, ShapeInt)) for o in options(ctx.fact(start))):
         begin = f"{code.spell('torch.tensor')}({flat(code.text(start))})"
-        if before:
+        if tensor:
             begin = f"{code.spell('torch.full_like')}({bound}, {flat(code.text(start))})"
     else:
         begin = _integer(start, ctx, code)

@@ -1,8 +1,8 @@
 """Loops over rows whose results are stacked → the same over all rows, `cumsum`, or `scan`.
 
 `out.append(row * 2)` and `torch.stack(out)` become `x * 2` where the body is elementwise (or ends
-in a reduction of the row); a running sum becomes `cumsum`; what else goes from row to row is carried
-by `torch._higher_order_ops.scan`, which keeps one copy of the body in the graph.
+in a reduction of the row); a running sum becomes `cumsum`; what else goes from row to row is
+carried by `torch._higher_order_ops.scan`, which keeps one copy of the body in the graph.
 
 Declined: lists that are used otherwise, numbers and lists that are carried, bodies that do more
 than compute values, and, without a carry, bodies that aren't elementwise.
