@@ -140,6 +140,8 @@ def f(x, n):
             yield numbers_fix(numbers, [a.node for a in arms(call, ctx)], code)
             return
         again = handed_on(arm, ctx)
-        if not again or grows(arm):
-            raise Declined("a carry changes its shape, dtype or number from round to round")
+        if grows(arm):
+            raise Declined("a carry grows, and no bound is known that a buffer could have")
+        if not again:
+            raise Declined("a carry changes its dtype, rank or number from round to round")
         yield copies_fix(again, code)
