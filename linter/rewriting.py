@@ -91,8 +91,11 @@ class FrameCode:
     @property
     def step(self) -> str:
         """One level of indentation as this file writes it."""
-        found = re.search(r"^[^\n#]*:[ \t]*(?:#[^\n]*)?\n([ \t]+)\S", self._text, re.M)
-        return found[1] if found and len(set(found[1])) == 1 and len(found[1]) <= 8 else "    "
+        for stmt in self._module.tree.body:
+            body = getattr(stmt, "body", None)
+            if body and body[0].lineno > stmt.lineno:
+                return self.indent(body[0])
+        return "    "
 
     # -- edits ------------------------------------------------------------------------------
 

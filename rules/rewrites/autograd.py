@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety
 from ..base.scopes import own
+from .guards import around, guard
 from .moved import call_text
 from .replacements import operand
 
@@ -69,7 +70,7 @@ def unflagged(node: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
     stmt = ctx.statement(node)
     alone = isinstance(stmt, ast.Expr) and stmt.value is node
     if isinstance(node, ast.Attribute) or alone:
-        edit = gone(stmt, code)
+        edit = guard([around(stmt, ctx)], code)  # eager runs may need it, as checkpointing does
     elif isinstance(node, ast.Call) and _flagging(node):
         assert isinstance(node.func, ast.Attribute)
         edit = code.replace(node, code.text(node.func.value))

@@ -76,7 +76,7 @@ def left_out(
     for stmt in statements:
         left.take(stmt)
     left.spread()
-    edits = tuple(_guard(run, code) for run in left.runs())
+    edits = tuple(guard(run, code) for run in left.runs())
     return edits, not left.unsure
 
 
@@ -280,7 +280,8 @@ class _Left:
         return block[place] if place < len(block) else None
 
 
-def _guard(run: Sequence[ast.stmt], code: Code) -> Edit:
+def guard(run: Sequence[ast.stmt], code: Code) -> Edit:
+    """Return the edit that leaves consecutive statements out of compiled runs."""
     test = f"not {code.spell(IS_COMPILING)}()"
     only = run[0]
     if len(run) == 1 and isinstance(only, ast.If) and not only.orelse:
@@ -309,6 +310,13 @@ def untaken(call: ast.Call, ctx: Context, code: Code) -> Edit:
     return code.replace(call, text)
 
 
+def around(stmt: ast.stmt, ctx: Context) -> ast.stmt:
+    """Return the `if` that does nothing but a statement, else the statement itself."""
+    parent = ctx.parent(stmt)
+    alone = isinstance(parent, ast.If) and parent.body == [stmt] and not parent.orelse
+    return parent if alone else stmt  # type: ignore[return-value]
+
+
 def is_elif(stmt: ast.If, code: Code) -> bool:
     """Say whether an `if` is written as the `elif` of another."""
     return code.text(stmt).startswith("elif")
@@ -323,7 +331,9 @@ def conditional(run: Sequence[ast.stmt], test: str, code: Code) -> list[str]:
 
 __all__ = [
     "IS_COMPILING",
+    "around",
     "conditional",
+    "guard",
     "guarded",
     "is_elif",
     "left_out",

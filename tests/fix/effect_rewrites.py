@@ -62,6 +62,7 @@ def module(text: str, path: Path) -> types.ModuleType:
 def outcome(text: str, path: Path, arguments: tuple[Any, ...], compiled: bool) -> list[Any]:
     """Return what `f` of a module gives, and the gradients of its arguments."""
     import torch
+    from torch.utils._pytree import tree_leaves
 
     torch.manual_seed(0)
     target = module(text, path).f
@@ -71,9 +72,9 @@ def outcome(text: str, path: Path, arguments: tuple[Any, ...], compiled: bool) -
         function = torch.compile(function, fullgraph=True, backend="eager")
     given = copy.deepcopy(arguments)
     result = function(*given)
-    leaves = [v for v in torch.utils._pytree.tree_leaves(result) if isinstance(v, torch.Tensor)]
+    leaves = [v for v in tree_leaves(result) if isinstance(v, torch.Tensor)]
     tracked = [v for v in leaves if v.requires_grad]
     if tracked:
         torch.stack([v.sum() for v in tracked]).sum().backward()
-    inputs = [v for v in torch.utils._pytree.tree_leaves(given) if isinstance(v, torch.Tensor)]
+    inputs = [v for v in tree_leaves(given) if isinstance(v, torch.Tensor)]
     return [*(v.detach() for v in leaves), *inputs, *(v.grad for v in inputs)]
