@@ -136,19 +136,19 @@ def f(x: torch.Tensor, y: torch.Tensor):
             return ("GB5976",) if compared or isinstance(parent, ast.BinOp) else ()
         return _break_of(last, ctx.torch)
 
-
-def _break_of(method: str, torch: TorchFacts) -> tuple[str, ...]:
-    if method in _OWNED or (method.startswith("__") and method != "__array__"):
-        return ()
-    found = torch.break_id(METHOD + method)
-    return () if found is None else (found,)
-
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the answer that compiled code may take for granted."""
         assert isinstance(sighting.node, ast.Call)
         if ctx.callee(sighting.node).name != METHOD + "is_inference":
             raise Declined("only an eager tensor has memory to ask for")
         yield from inference(sighting.node, ctx, code)
+
+
+def _break_of(method: str, torch: TorchFacts) -> tuple[str, ...]:
+    if method in _OWNED or (method.startswith("__") and method != "__array__"):
+        return ()
+    found = torch.break_id(METHOD + method)
+    return () if found is None else (found,)
 
 
 def _of_storage(node: ast.Call, ctx: Context) -> bool:
