@@ -70,11 +70,11 @@ def f(x):
                     text = f"`{shown(target)}` is written, which calls C code that isn't traced"
                     yield Sighting(target, text, graph_breaks=("GB0007",))
 
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Decline: other code may read the variable."""
+        raise Declined("set environment variables before the compiled call")
+
 
 def _targets(node: ast.AST) -> list[ast.expr]:
     assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete))
     return [node.target] if isinstance(node, ast.AugAssign) else node.targets
-
-    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Decline: other code may read the variable."""
-        raise Declined("set environment variables before the compiled call")
