@@ -14,8 +14,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from math import erf, sqrt
 
-from ..base import Code, Const, Context, Declined, Fix, Safety
-from ..base.scopes import dotted
+from ..base import Code, Const, Context, Declined, Fix, FromTensor, Safety
+from ..base.scopes import dotted, own
 from .replacements import operand
 
 _UNIT = "torch.rand(())"
@@ -76,6 +76,43 @@ def _number(
 
 def _term(node: ast.expr, code: Code) -> str:
     return code.text(node) if isinstance(node, ast.Constant) else operand(node, code)
+
+
+def redrawn(test: ast.expr, ctx: Context, code: Code) -> Fix | None:
+    """Return the fix that draws with torch what a test compares, None where nothing was drawn.
+
+    `randrange`, `randint` and `uniform` are captured, but a test needs their value.
+    """
+    for name in (part for part in ast.walk(test) if isinstance(part, ast.Name)):
+        fact = ctx.fact(name)
+        if not isinstance(fact, FromTensor) or fact.how != "random":
+            continue
+        made = [
+            part.value
+            for part in own(ctx.function)
+            if isinstance(part, ast.Assign) and [ast.unparse(t) for t in part.targets] == [name.id]
+        ]
+        if len(made) != 1 or not isinstance(made[0], ast.Call) or made[0].keywords:
+            return None
+        return _redraw(made[0], code)
+    return None
+
+
+def _redraw(call: ast.Call, code: Code) -> Fix | None:
+    last = ast.unparse(call.func).rpartition(".")[2]
+    given = [code.text(arg) for arg in call.args]
+    torch = code.spell("torch")
+    if last == "randrange" and len(given) in (1, 2):
+        text = f"{torch}.randint({', '.join(given)}, ())"
+    elif last == "randint" and len(given) == 2:
+        text = f"{torch}.randint({given[0]}, {_term(call.args[1], code)} + 1, ())"
+    elif last == "uniform" and len(given) == 2:
+        low, high = (_term(arg, code) for arg in call.args)
+        text = f"{low} + ({high} - {low}) * {torch}.rand(())"
+    else:
+        return None
+    title = f"draw `{text}` (other numbers than `{code.text(call.func)}` gives)"
+    return code.fix(title, [code.replace(call, text)], Safety.UNSAFE)
 
 
 def _permutation(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -141,4 +178,4 @@ def truncated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     yield code.fix(title, [code.lines(stmt, lines)], Safety.UNSAFE)
 
 
-__all__ = ["drawn", "truncated"]
+__all__ = ["drawn", "redrawn", "truncated"]

@@ -184,3 +184,21 @@ def test_two_functions_get_two_operators() -> None:
     after = rewritten(text)
     assert "def median_filter_op(" in after
     assert "def median_filter_op_2(" in after
+
+
+def test_a_draw_that_is_tested_is_drawn_by_torch() -> None:
+    text = """\
+import random
+
+import torch
+
+
+def f(x: torch.Tensor):
+    last = random.randrange(1, 4)
+    if last > 2:
+        x = x + 1
+    return x
+"""
+    found = [fix for f in findings(text) if f.code == "CL101" for fix in f.fixes]
+    assert [fix.safety.value for fix in found] == ["unsafe"]
+    assert "last = torch.randint(1, 4, ())\n" in rewritten(text)
