@@ -32,7 +32,7 @@ from compile_lint.compiler.capture import backend as capturing
 from compile_lint.compiler.settings import Settings
 from torch import nn
 
-PAIRS = 5
+PAIRS = 3
 
 
 def function() -> tuple[Callable, tuple[torch.Tensor, ...]]:
