@@ -17,6 +17,12 @@ where that is above 1. Nothing is downloaded.
 Written by `python -m benchmarks.models --docs docs/models.md …`; don't edit.
 """
 
+BUILT = """A graph
+with a kernel that can't be built would run by ATen whole, and show in the last column. The graphs
+that ran were those that kernels are written from: operators spelt out in simpler ones, which round
+otherwise.
+"""
+
 
 def page(rows: list[dict[str, Any]], target: str | None) -> str:
     """The whole page; columns on kernels only where kernels were built."""
@@ -46,4 +52,6 @@ def page(rows: list[dict[str, Any]], target: str | None) -> str:
         calls = sum(row.get("calls", 0) for row in rows)
         aten = sum(row.get("fallbacks", 0) for row in rows)
         told.append(f"{aten / max(calls, 1):.0%} of {calls:,} calls in all graphs run by ATen.\n")
+    if target:
+        told.append(f"Every kernel was built for {target} on a machine without a GPU. {BUILT}")
     return "\n".join([HEAD, *lines, *told])
