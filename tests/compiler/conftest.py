@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from compile_lint.compiler.runtime.interpret import interpreter
@@ -29,6 +31,18 @@ from triton.language.extra import libdevice
 def kernel_0({names}, XBLOCK: tl.constexpr):
     x = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)
 """
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """A cache of the tests' own: the user's may hold the same graph with lines of another file."""
+    before = os.environ.get("COMPILE_LINT_CACHE_DIR")
+    os.environ["COMPILE_LINT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["COMPILE_LINT_CACHE_DIR"]
+    else:
+        os.environ["COMPILE_LINT_CACHE_DIR"] = before
 
 
 @pytest.fixture
