@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ..rules.base.finding import Edit, Fix, Safety, Span
 from ..rules.base.rewriting import Boundary, Declined, Effects, Names
+from ..rules.base.scopes import parameters
 from .analysis.effects import Aliases, effects
 from .analysis.frame import Frame
 from .analysis.liveness import (
@@ -23,6 +23,7 @@ from .analysis.liveness import (
 )
 from .context import FrameContext
 from .index.modules import Imported
+from .lexical import lexical
 
 _TOOL_COMMENT = re.compile(
     r"#\s*(noqa|type:|pyright:|mypy:|pylint:|ruff:|fmt:|isort:|pragma|nosec|compile-lint:)"
@@ -70,9 +71,9 @@ class FrameCode:
         keyword = self._range(_head(statements[0]))[0]
         if self._text.startswith("elif", keyword) and isinstance(statements[0], ast.If):
             text = self._text[start:keyword]  # on its own it is an `if`
-            text += self._spliced(keyword + 2, end, changes or {}, self._string_lines)
+            text += self._spliced(keyword + 2, end, changes or {}, lexical(self._text).strings)
         else:
-            text = self._spliced(start, end, changes or {}, self._string_lines)
+            text = self._spliced(start, end, changes or {}, lexical(self._text).strings)
         lines = []
         for number, line in enumerate(text.split("\n")):
             if line.startswith(_KEPT):
@@ -116,11 +117,12 @@ class FrameCode:
         """Return the lines with the comments of the statements that they would lose."""
         lines = list(text)
         kept = "\n".join(lines)
+        comments = lexical(self._text).comments
         numbers = range(_head(first).lineno, (last.end_lineno or last.lineno) + 1)  # type: ignore[attr-defined]
         lost = [
             comment
             for number in numbers
-            if (comment := self._comments.get(number)) is not None
+            if (comment := comments.get(number)) is not None
             and comment not in kept
             and not _TOOL_COMMENT.match(comment)
         ]
@@ -130,12 +132,6 @@ class FrameCode:
         model = lines[place] if place < len(lines) else self._module.line(first.lineno)
         indent = re.match(r"\s*", model)[0]  # type: ignore[index]
         return [*lines[:place], *(indent + comment for comment in lost), *lines[place:]]
-
-    @cached_property
-    def _comments(self) -> dict[int, str]:
-        """The comment on every line that has one."""
-        tokens = tokenize.generate_tokens(io.StringIO(self._text).readline)
-        return {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
 
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that puts text in place of a node."""
@@ -260,7 +256,7 @@ class FrameCode:
 
     def bound_before(self, stmt: ast.stmt) -> Names:
         """Return the local names that are surely bound where a statement starts."""
-        names = set(_parameters(self._function))
+        names = set(parameters(self._function))
         child: ast.AST = stmt
         for parent in (*self._ctx.ancestors(stmt), self._function):
             block = _block_with(parent, child)
@@ -285,7 +281,7 @@ class FrameCode:
 
     def shared(self, name: str) -> bool:
         """Say whether what is written to a name's tensor in place may be seen elsewhere."""
-        if "." in name or name in _parameters(self._function) or name in self._closure:
+        if "." in name or name in parameters(self._function) or name in self._closure:
             return True
         return any(
             other != name and other.partition(".")[0] != name for other in self._aliases.of(name)
@@ -309,10 +305,6 @@ class FrameCode:
         return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
     # -- places -----------------------------------------------------------------------------
-
-    @cached_property
-    def _string_lines(self) -> frozenset[int]:
-        return _string_lines(self._text)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -339,7 +331,7 @@ class FrameCode:
         return Span(*self._place(start), *self._place(end))
 
     def _place(self, offset: int) -> tuple[int, int]:
-        line = self._text.count("\n", 0, offset) + 1
+        line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def _comments_above(self, start: int, indent: str) -> int:
@@ -374,18 +366,11 @@ class FrameCode:
 
 def bound_names_of(function: ast.AST) -> Iterator[str]:
     """Yield the parameters of a function and the names its body binds."""
-    yield from _parameters(function)
+    yield from parameters(function)
     body = getattr(function, "body", [])
     for stmt in body if isinstance(body, list) else []:
         if not isinstance(function, ast.Module):
             yield from bound_names(stmt)
-
-
-def _parameters(function: ast.AST) -> Iterator[str]:
-    spec = getattr(function, "args", None)
-    if isinstance(spec, ast.arguments):
-        every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-        yield from (parameter.arg for parameter in every if parameter is not None)
 
 
 def _head(stmt: ast.AST) -> ast.AST:
@@ -405,18 +390,3 @@ def _block_with(parent: ast.AST, child: ast.AST) -> list[ast.stmt] | None:
         if isinstance(block, list) and child in block:
             return block
     return None
-
-
-def _string_lines(text: str) -> frozenset[int]:
-    """Return the lines that start inside a string."""
-    found: set[int] = set()
-    opened: list[int] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        kind = tokenize.tok_name[token.type]
-        if kind == "STRING":
-            found.update(range(token.start[0] + 1, token.end[0] + 1))
-        elif kind in ("FSTRING_START", "TSTRING_START"):
-            opened.append(token.start[0])
-        elif kind in ("FSTRING_END", "TSTRING_END"):
-            found.update(range(opened.pop() + 1, token.end[0] + 1))
-    return frozenset(found)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...rules.base.rewriting import Boundary, Names
+from ...rules.base.scopes import parameters
 from ..index.nodes import own_nodes
 
 _NONE: Names = frozenset()
@@ -96,8 +97,7 @@ def _free_names(node: ast.AST) -> Iterator[str]:
     bound = set()
     arguments = getattr(node, "args", None)
     if isinstance(arguments, ast.arguments):
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        bound |= {a.arg for a in (*every, arguments.vararg, arguments.kwarg) if a is not None}
+        bound |= set(parameters(node))
         for default in (*arguments.defaults, *(d for d in arguments.kw_defaults if d)):
             yield from _reads(default)
     for deco in getattr(node, "decorator_list", []):

@@ -34,12 +34,10 @@ def fix(found: Discovery, settings: Settings, options: Options, data: Mapping[st
     targets = [t for t in found.targets if not t.path.endswith(".ipynb")]
     run = lint(found.targets, found.diagnostics, replace(request, regions=True))
     problems: list[Diagnostic] = []
-    sources = dict(_sources(targets, data, problems))
-    work = list(
-        subjects(
-            run.located, run.outcome.regions, sources, targets, replace(request, regions=False)
-        )
-    )
+    repairable = {target.path for target, f in run.located if f.fixes or f.declined}
+    touched = [target for target in targets if target.path in repairable]
+    sources = dict(_sources(touched, data, problems))
+    work = list(subjects(run.located, run.outcome.regions, sources, targets, request))
     unsafe = options["unsafe_fixes"]
     policy = Policy(unsafe, unsafe, settings.inputs, options["recorded"] or "")
     repairs = []

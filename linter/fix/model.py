@@ -22,20 +22,18 @@ class Choice:
 
     level  the alternative taken, 0 for the first; the last one where there are fewer
     levels those of single findings, -1 for none
-    only   the findings that are rewritten at all, None for every one
     worst  the least safe kind of fix that is taken
     """
 
     level: int = 0
     levels: Mapping[Key, int] = field(default_factory=dict)
-    only: frozenset[Key] | None = None
     worst: Safety = Safety.NEEDS_PROOF
 
     def of(self, key: Key, fixes: tuple[Fix, ...]) -> Fix | None:
         """Return the fix taken for a finding, None to leave it."""
         allowed = [fix for fix in fixes if _RANK[fix.safety] <= _RANK[self.worst]]
         level = self.levels.get(key, self.level)
-        if not allowed or level < 0 or (self.only is not None and key not in self.only):
+        if not allowed or level < 0:
             return None
         return allowed[min(level, len(allowed) - 1)]
 

@@ -58,19 +58,19 @@ def subjects(
     targets: Sequence[Target],
     request: Request,
 ) -> Iterator[Subject]:
-    """Yield every file with something to rewrite."""
+    """Yield every file of `sources`: those with something to rewrite."""
     by_shown = {target.shown: target for target in targets}
     grouped: dict[str, list[Finding]] = {}
     for target, finding in located:
         grouped.setdefault(target.path, []).append(finding)
     for target in targets:
         found = grouped.get(target.path, [])
-        if not any(finding.fixes or finding.declined for finding in found):
+        source = sources.get(target.path)
+        if source is None:
             continue
         reaching = tuple(r for r in regions if any(f[0] == target.shown for f in r.functions))
         others = {r.path for r in reaching} - {target.shown}
         companions = tuple(by_shown[path] for path in sorted(others) if path in by_shown)
-        source = sources[target.path]
         yield Subject(target, source, companions, reaching, tuple(found), request)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import shutil
-import tempfile
 from difflib import SequenceMatcher
 
+from ..atomic import replace_file
 from ..model import SourceFile
 from ..source import content_digest, read_bytes
 
@@ -30,7 +28,7 @@ def write(source: SourceFile, text: str) -> None:
         old = read_bytes(place)
         if content_digest(old) != source.digest:
             raise WriteError("changed while it was being fixed; not written")
-        _replace(place, encoded(source, old, text))
+        replace_file(place, encoded(source, old, text))
     except OSError as error:
         raise WriteError(f"can't write: {error.strerror or error}") from error
 
@@ -52,29 +50,3 @@ def encoded(source: SourceFile, old: bytes, text: str) -> bytes:
     except UnicodeEncodeError as error:
         raise WriteError(f"the fix can't be written as {source.encoding}") from error
     return (_BOM if source.bom else b"") + data
-
-
-def _replace(place: str, data: bytes) -> None:
-    folder, name = os.path.split(place)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(place, temporary)
-        _copy_owner(place, temporary)
-        os.replace(temporary, place)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _copy_owner(place: str, temporary: str) -> None:
-    """Keep the owner where the system lets us; a file of our own is the normal case."""
-    if hasattr(os, "chown"):
-        before, now = os.stat(place), os.stat(temporary)
-        if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
-            with contextlib.suppress(PermissionError):
-                os.chown(temporary, before.st_uid, before.st_gid)

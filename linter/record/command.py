@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ..atomic import replace_file
 from ..cli import fail
 from ..config import SettingsFinder
 from ..discover import discover
@@ -55,7 +56,7 @@ def record(paths: Sequence[str], command: Sequence[str], output: str, entry: str
         seen = [json.loads(part.read_text(encoding="utf-8")) for part in place.glob("seen/*.json")]
     calls = _merged(seen)
     text = json.dumps({"version": VERSION, "calls": calls}, indent=1, sort_keys=True) + "\n"
-    _write(Path(output), text)
+    replace_file(output, text.encode())
     count = sum(map(len, calls.values()))
     names = sum(map(len, wanted.values()))
     click.echo(f"Recorded {count} calls of {len(calls)} of {names} regions in {output}", err=True)
@@ -86,10 +87,3 @@ def _merged(parts: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
             for call in calls:
                 merged.setdefault(key, {})[json.dumps(call, sort_keys=True)] = call
     return {key: list(calls.values()) for key, calls in sorted(merged.items())}
-
-
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(temporary, path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..base.context import Context
 from ..base.finding import Edit
 from ..base.rewriting import Code, Declined
-from .layout import flat, operand, parsed, receiver, statement
+from .layout import SIGNS, flat, operand, parsed, receiver, statement
 
 _TIGHT = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Starred, ast.Await)
 
@@ -99,7 +99,7 @@ class Changes:
         if isinstance(stmt, ast.Assign):
             return "".join(f"{self.text(target)} = " for target in stmt.targets)
         if isinstance(stmt, ast.AugAssign):
-            return f"{self.text(stmt.target)} {_OPERATORS[type(stmt.op)]}= "
+            return f"{self.text(stmt.target)} {SIGNS[type(stmt.op)]}= "
         if isinstance(stmt, ast.Expr):
             return ""
         raise Declined("the statement is no assignment")
@@ -117,11 +117,6 @@ def beside(text: str, op: ast.operator, left: bool) -> str:
     return operand(text)
 
 
-def symbol(op: ast.operator) -> str:
-    """Return how an operator is written."""
-    return _OPERATORS[type(op)]
-
-
 def _heads(parent: ast.Subscript | ast.Call) -> tuple[ast.AST, ...]:
     return (parent.value,) if isinstance(parent, ast.Subscript) else (parent.func,)
 
@@ -136,19 +131,4 @@ _BINDING: dict[type[ast.operator], int] = {
     ast.Add: 0,
     ast.Sub: 0,
     **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult), 1),
-}
-_OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
 }

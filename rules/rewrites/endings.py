@@ -13,8 +13,8 @@ from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import root
-from .editing import Changes, beside, symbol
-from .layout import operand, receiver
+from .editing import Changes, beside
+from .layout import SIGNS, operand, receiver
 from .ownership import cloned_before, owned
 from .selection import Selection, axis, keyword, rank_of, same_shape
 from .uses import Uses
@@ -328,7 +328,9 @@ class Masking:
                         self.changes.made[read] = partial(str, source)
             text = self.changes.text(value)
             if isinstance(stmt, ast.AugAssign):
-                text = f"{operand(source)} {symbol(stmt.op)} {beside(text, stmt.op, left=False)}"
+                text = (
+                    f"{operand(source)} {SIGNS[type(stmt.op)]} {beside(text, stmt.op, left=False)}"
+                )
             chosen = self._where(text, source)
             if free:
                 return self.changes.lines(stmt, chosen, f"{whole} = ")

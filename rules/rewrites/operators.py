@@ -21,8 +21,7 @@ from ..base.facts import Const
 from ..base.finding import Edit, Fix
 from ..base.rewriting import Code, Declined
 from ..base.scopes import dotted, own
-from .layout import flat, receiver, statement
-from .writes import OPERATORS
+from .layout import SIGNS, flat, receiver, statement
 
 
 def clone_fix(values: Sequence[ast.expr], modules: Sequence[ast.expr], code: Code) -> Fix:
@@ -112,7 +111,7 @@ def _stepped(write: ast.stmt, code: Code) -> tuple[str, str]:
     if isinstance(write, ast.AugAssign):
         target, value = dotted(write.target), flat(code.text(write.value))
         loose = not isinstance(write.value, (ast.Constant, ast.Name, ast.Attribute, ast.Call))
-        sign = OPERATORS[type(write.op)]
+        sign = SIGNS[type(write.op)]
         new = f"{target} {sign} {f'({value})' if loose else value}"
     elif isinstance(write, ast.Assign) and len(write.targets) == 1:
         target, new = dotted(write.targets[0]), flat(code.text(write.value))

@@ -22,26 +22,11 @@ from ..base.rewriting import Code, Declined
 from ..base.scopes import root
 from .carries import Carry, Loop, assigned, in_place
 from .jumps import Jump, jump_of, leaves, statements
-from .layout import flat, operand, receiver, statement
+from .layout import SIGNS, flat, operand, receiver, statement
 from .loop_effects import has_twin, shares
 from .predicates import is_static, negated, tensor_test
 
 _BINDS = (ast.Assign, ast.AnnAssign)
-_SIGNS = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
 
 
 def test_text(node: ast.expr, ctx: Context, code: Code) -> str:
@@ -203,7 +188,7 @@ class Round:
         return None
 
     def _augmented(self, stmt: ast.AugAssign, mask: str) -> tuple[str, str] | None:
-        sign = _SIGNS[type(stmt.op)]
+        sign = SIGNS[type(stmt.op)]
         value = self.value(stmt.value)
         if not isinstance(stmt.value, ast.Constant):
             value = operand(value)

@@ -26,8 +26,8 @@ from ..base.facts import (
 )
 from ..base.reading import shown
 from ..base.rewriting import Declined
-from .editing import Changes, symbol
-from .layout import operand, receiver
+from .editing import Changes
+from .layout import SIGNS, operand, receiver
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -274,7 +274,7 @@ class Uses:
 
         def lines() -> list[str]:
             name = text(stmt.target)
-            value = f"{name} {symbol(stmt.op)} {operand(text(stmt.value))}"
+            value = f"{name} {SIGNS[type(stmt.op)]} {operand(text(stmt.value))}"
             return self.changes.lines(stmt, value, f"{name} = ")
 
         self.changes.statements[stmt] = lines

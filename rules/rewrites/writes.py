@@ -10,23 +10,8 @@ from ..base.context import Context
 from ..base.facts import Tensor
 from ..base.rewriting import Code
 from ..base.scopes import dotted
-from .layout import flat
+from .layout import SIGNS, flat
 
-OPERATORS = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
 # in-place methods without an out-of-place twin of the same name
 _NO_TWIN = frozenset(
     {"requires_grad_", "detach_", "resize_", "set_", "retain_grad", "share_memory_"}
@@ -60,7 +45,7 @@ def write_of(
         return Write(key, stmt.value, stmt) if key else None
     if isinstance(stmt, ast.AugAssign):
         key = _key(stmt.target, code)
-        sign = OPERATORS[type(stmt.op)]
+        sign = SIGNS[type(stmt.op)]
         return Write(key, stmt.value, stmt, sign, "", seen(stmt.target)) if key else None
     call = stmt.value if isinstance(stmt, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
