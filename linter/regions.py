@@ -80,7 +80,7 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
                 continue
             add(_entry(analyzer, forward, "nn.Module.forward"))
             compiled.add(forward)
-    if settings.entry == "all" and "torch" in module.text:
+    if settings.entry == "all" and ("torch" in module.text or "numpy" in module.text):
         for function in module.functions:
             if function not in compiled and _handles_tensors(analyzer, function):
                 add(_entry(analyzer, function, "handles tensors (--entry all)"))
@@ -349,7 +349,7 @@ def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
             return True
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    if any(isinstance(node, ast.Name) and node.id in ("torch", "F") for node in function.nodes):
+    if any(isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy") for node in function.nodes):
         return True
     return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
 

@@ -213,25 +213,30 @@ _TENSOR_WORD = re.compile(
     r"(?:^|[\s`~(.])(?:torch\.)?(?:autograd\.)?"
     r"(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|HalfTensor|Variable|ByteTensor)\b"
 )
+_ARRAY_WORD = re.compile(r"\s*`*(?:np\.|numpy\.)?ndarray\b(?![^,\n]*\bor\b)")
 _CONTAINER_WORD = re.compile(r"\b(list|tuple|dict|sequence|iterable|Dict|List|Tuple)\b", re.I)
 _SCALAR_WORD = re.compile(r"\b(int|float|bool|str|string|number|scalar)\b")
 
 
 def docstring_facts(text: str | None) -> dict[str, Fact]:
-    """Return what a docstring (Google, numpy or Sphinx style) says of tensor parameters.
+    """Return what a docstring (Google, numpy or Sphinx style) says of parameters that are tensors or arrays.
 
     A guess, never sure: documentation isn't checked by anything. A parameter documented as a
     tensor *or* a number is left out.
     """
-    if not text or "ensor" not in text:
+    if not text or not ("ensor" in text or "array" in text):
         return {}
     found: dict[str, Fact] = {}
     pairs = [(m[1], m[2]) for m in _GOOGLE.finditer(text)]
     pairs += [(m[1], m[2]) for m in _NUMPY.finditer(text)]
     pairs += [(m[2], m[1] or m[3]) for m in _SPHINX.finditer(text)]
     for name, kind in pairs:
+        if name in found:
+            continue
         hit = _TENSOR_WORD.search(kind)
-        if name in found or hit is None or hit.start() > 40:
+        if hit is None and _ARRAY_WORD.match(kind):
+            found[name] = Array(sure=False)
+        if hit is None or hit.start() > 40:
             continue
         if _CONTAINER_WORD.search(kind[: hit.start()]) or _SCALAR_WORD.search(kind):
             continue

@@ -16,6 +16,7 @@ from ...rules.base.facts import (
     ShapeInt,
     Static,
     Tensor,
+    Unknown,
     join_all,
     options,
 )
@@ -41,6 +42,8 @@ _FROM_SCALARS = frozenset(
     "arange linspace logspace geomspace zeros ones full empty eye identity "
     "indices tri hanning hamming blackman bartlett kaiser".split()
 )
+# Whatever these are given, an array comes out, of which Dynamo knows no elements.
+_TO_ARRAY = frozenset({"array", "asarray", "ascontiguousarray", "atleast_1d", "atleast_2d"})
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
 )
@@ -162,7 +165,8 @@ def numpy_call(
         return Static("dtype")
     if source is None:
         if not all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values):
-            return UNKNOWN
+            made = last in _TO_ARRAY and bool(args) and isinstance(args[0], Unknown)
+            return Array(origin=at(frame, node, None), sure=False) if made else UNKNOWN
         # Dynamo knows the value of a NumPy scalar, not what is in an array
         scalar = not any(isinstance(v, Sequence) for v in values)
         scalar = scalar and last not in _FROM_SCALARS

@@ -79,6 +79,10 @@ class Project:
         """Return the project's module of that dotted name, None when it is outside the project."""
         if not name:
             return None
+        top = name.partition(".")[0]
+        if top in _NEVER_PROJECT and top not in self.options.follow:
+            if importer.name.partition(".")[0] != top:  # SciPy is SciPy's own project
+                return None
         key = (name, importer.root)
         if key not in self._found:
             self._found[key] = self._search(name, importer.root, key)
@@ -119,8 +123,6 @@ class Project:
         roots = [root, *self.options.roots]
         if top in self.options.follow:
             roots.extend(self._installed(top))
-        elif top in _NEVER_PROJECT:
-            return None
         relative = name.replace(".", os.sep)
         for base in dict.fromkeys(roots):
             stem = os.path.join(base, relative)
