@@ -94,9 +94,8 @@ class FrameContext:
         """
         choices = options(self.fact(node))
         for option in choices:
-            if isinstance(option, (Tensor, FromTensor)) or (
-                isinstance(option, Array) and not option.constant
-            ):
+            # NumPy scalars of known value as well: only int() and its like look at that value
+            if isinstance(option, (Tensor, FromTensor, Array)):
                 others = [o for o in choices if o is not option and not _is_none(o)]
                 if option.sure and not all(isinstance(o, _DATA) for o in others):
                     return replace(option, sure=False)

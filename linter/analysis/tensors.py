@@ -209,10 +209,9 @@ def _tensor(
     dtype = result_dtype(stem, inputs, values, kwargs)
     known = stem in _SCALARS and _known_number(args)
     if not inputs and values and "pointwise" in frame.analyzer.torch.tags(name):
-        # `torch.div(size, 2)`: Dynamo knows the value of what plain numbers give
-        known = isinstance(values[0], (Const, Static, ShapeInt)) and all(
-            isinstance(v, (Const, Static, ShapeInt, Unknown)) for v in values
-        )
+        # `torch.div(size, 2)`: Dynamo knows the value of what plain numbers give, also of those
+        # that broke the graph where they were read
+        known = _number(values[0]) and all(_number(v) or isinstance(v, Unknown) for v in values)
         rank, single = (0, True) if known else (rank, single)
     role = "constant" if known else ""
     return Tensor(rank, dtype, single, ragged, role, origin=at(frame, node, parent), sure=sure)
@@ -226,6 +225,14 @@ def _nesting(fact: Fact) -> int | None:
         inner = _nesting(fact.items[0])
         return None if inner is None else inner + 1
     return 0 if isinstance(fact, (Const, Static, ShapeInt, FromTensor)) else None
+
+
+def _number(fact: Fact) -> bool:
+    return all(
+        isinstance(option, (Const, Static, ShapeInt))
+        or (isinstance(option, FromTensor) and option.how != "random")
+        for option in options(fact)
+    )
 
 
 def _known_number(args: list[Fact]) -> bool:

@@ -79,7 +79,8 @@ class Tensor(Fact):
 class Array(Fact):
     """A numpy.ndarray or numpy scalar made inside the region: Dynamo traces it as a tensor.
 
-    `constant` is True for NumPy scalars made of Python numbers only: Dynamo knows their values.
+    `constant` is True for NumPy scalars made of Python numbers only: Dynamo knows their values
+    where `int()` or an index asks, but not where a condition does.
     """
 
     rank: int | None = None

@@ -105,6 +105,8 @@ def sighting(read: Read, what: str) -> Sighting:
         "size": "a size that depends on tensor data",
         "random": "which is drawn at random",
     }.get(how, "which depends on tensor data")
+    if isinstance(read.fact, Array) and read.fact.constant:
+        source = "a NumPy scalar, which is traced as a tensor"
     return Sighting(
         read.node,
         f"{what} tests `{shown(read.node)}`, {source}",
