@@ -13,6 +13,7 @@ from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Span
 from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.torch_facts import load
+from .after_break import Seen, settle
 from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
 from .analysis.operators import boolean
@@ -105,10 +106,11 @@ class Linter:
 
     def _check(
         self, frame: Frame, function: ast.AST, chosen: Chosen, dispatch: Dispatch
-    ) -> Iterator[Finding]:
+    ) -> list[Finding]:
         """Run rules on the selected nodes of a function, as far as captured code reaches them."""
         ctx = FrameContext(frame, function)
         facts, visited, callees = frame.facts, frame.visited, frame.callees
+        found: list[Seen] = []
         for node, rules in chosen:
             if node not in facts and node not in visited and not ctx.reached(node):
                 continue
@@ -118,7 +120,10 @@ class Linter:
             for rule in rules:
                 for sighting in rule.check(node, ctx):
                     finding = _finding(rule, sighting, ctx, frame)
-                    yield self._with_fixes(finding, rule, sighting, ctx, frame)
+                    finding = self._with_fixes(finding, rule, sighting, ctx, frame)
+                    made = _made(sighting, ctx, function) if sighting.local else 0
+                    found.append(Seen(finding, sighting.node, sighting.local, made))
+        return settle(found, ctx)
 
     def _with_fixes(
         self, finding: Finding, rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame
@@ -149,6 +154,15 @@ class Linter:
             node = module.tree if function is None else function.node
             nodes = own_nodes(node) if function is None else function.nodes
             yield from self._check(frame, node, table.select((*nodes, node)), table)
+
+
+def _made(sighting: Sighting, ctx: FrameContext, function: ast.AST) -> int:
+    """Return the line of the function where what was seen was made, 0 where it came in."""
+    origin = sighting.fact.origin if sighting.fact is not None else None
+    first, last = getattr(function, "lineno", 1), getattr(function, "end_lineno", 1)
+    if origin is None or origin.path != ctx.path or not first <= origin.line <= last:
+        return 0
+    return origin.line
 
 
 # -- findings ------------------------------------------------------------------------------------
@@ -185,8 +199,9 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
 def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
     """Say whether Python may skip the expression by what comes before it in its own statement.
 
-    `self.training and x.any()`: which of the two decides depends on configuration. Tests for None
-    don't count, nor those of tensor data, which break by themselves.
+    `self.training and x.any()`: which of the two decides depends on configuration, and in
+    `x is not None and x.any()` on the caller. Tests of tensor data don't count, which break by
+    themselves.
     """
     child: ast.AST = node
     for parent in ctx.ancestors(node):
@@ -205,8 +220,6 @@ def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
 
 
 def _configured(test: ast.expr, ctx: FrameContext) -> bool:
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-        return False
     return ctx.truth(test) is None and boolean(ctx.fact(test)) is None
 
 
@@ -273,10 +286,16 @@ def _for_region(findings: tuple[Finding, ...], entry: Entry) -> Iterator[Finding
 
 
 def _merged(findings: list[Finding]) -> list[Finding]:
-    """One finding for each place and code: the surest one, of the first region."""
+    """One finding for each place and code: the surest one, of the first region.
+
+    It is certain when in each mode that it breaks some region is certain of it.
+    """
     best: dict[tuple[object, ...], Finding] = {}
+    certain: dict[tuple[object, ...], set[Mode]] = {}
     for finding in findings:
         key = (finding.path, finding.span, finding.code)
+        if finding.certainty is Certainty.CERTAIN:
+            certain.setdefault(key, set()).update(finding.breaks)
         old = best.get(key)
         if old is None:
             best[key] = finding
@@ -286,6 +305,9 @@ def _merged(findings: list[Finding]) -> list[Finding]:
         chosen = finding if sure else old
         severity = severity_of(modes) if modes else chosen.severity
         best[key] = replace(chosen, breaks=modes, severity=severity, region=old.region)
+    for key, modes in certain.items():
+        if not modes.issuperset(best[key].breaks):
+            best[key] = replace(best[key], certainty=Certainty.LIKELY)
     return sorted(best.values(), key=lambda finding: finding.sort_key)
 
 

@@ -349,7 +349,10 @@ def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
             return True
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    if any(isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy") for node in function.nodes):
+    if any(
+        isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy")
+        for node in function.nodes
+    ):
         return True
     return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
 

@@ -57,7 +57,8 @@ class Sighting:
     """What `check` yields. None means: as the rule says.
 
     `fact` is the value whose story becomes the trail (origin chain), and whose sureness decides
-    certainty. `node` is what the finding underlines.
+    certainty. `node` is what the finding underlines. `local` says that it only breaks because the
+    graph itself makes the tensor: after another break it is an input, and reading it is captured.
     """
 
     node: ast.AST
@@ -68,6 +69,7 @@ class Sighting:
     breaks: tuple[Mode, ...] | None = None
     severity: Severity | None = None
     graph_breaks: tuple[str, ...] | None = None
+    local: bool = False
 
 
 class Rule:

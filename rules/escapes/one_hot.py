@@ -97,7 +97,7 @@ def f(labels: torch.Tensor):
         data = derived(fact)
         if data is not None:
             text = f"`{shown(node)}` has as many classes as a tensor says"
-            yield Sighting(node, text, data, certainty=sure)
+            yield Sighting(node, text, data, certainty=sure, local=True)
             return
         number = read_number(fact)
         if number is not None:

@@ -122,7 +122,8 @@ def f(x: torch.Tensor, n: torch.Tensor):
             text = f"`{shown(node)}` splits where a tensor says, which is read into Python"
             both = not listed and last != "tensor_split"
             modes = BOTH if both else DEFAULT_ONLY
-            yield Sighting(node, text, data, breaks=modes, certainty=certainty(callee))
+            sure, local = certainty(callee), last != "tensor_split"
+            yield Sighting(node, text, data, breaks=modes, certainty=sure, local=local)
             return
         number = None if listed else read_number(fact)
         if number is not None:

@@ -104,7 +104,8 @@ def f(x: torch.Tensor, n: torch.Tensor):
             if found is not None:
                 text = f"size `{shown(given)}` is a tensor, which is read into Python"
                 modes = BOTH if parameter.tensor == "both" else DEFAULT_ONLY
-                yield Sighting(given, text, found, breaks=modes, certainty=certainty(callee))
+                sure = certainty(callee)
+                yield Sighting(given, text, found, breaks=modes, certainty=sure, local=True)
                 continue
             number = read_in(fact) if parameter.number else None
             if number is not None:
