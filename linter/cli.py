@@ -80,7 +80,7 @@ _CHOOSING = (
         "--entry",
         type=click.Choice(ENTRIES),
         help="What counts as compiled: explicit uses of torch.compile, also every "
-        "nn.Module.forward (auto, the default of check), or all code that handles tensors "
+        "nn.Module.forward (auto, the default of check), or all code with tensors or arrays "
         "(all, the default of reconcile).",
     ),
 )

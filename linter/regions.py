@@ -83,7 +83,7 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
     if settings.entry == "all" and ("torch" in module.text or "numpy" in module.text):
         for function in module.functions:
             if function not in compiled and _handles_tensors(analyzer, function):
-                add(_entry(analyzer, function, "handles tensors (--entry all)"))
+                add(_entry(analyzer, function, "handles tensors or arrays (--entry all)"))
     return list(found.values())
 
 
@@ -341,7 +341,7 @@ _QUIET_METHODS = frozenset(
 
 
 def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
-    """Say whether a function is about tensors: a tensor parameter, or torch in its body."""
+    """Say whether a function is about tensors: such a parameter, or torch or NumPy in its body."""
     if function.name in _QUIET_METHODS or isinstance(function.node, ast.Lambda):
         return False
     for fact in parameters.guess(analyzer, function).values():

@@ -219,7 +219,7 @@ _SCALAR_WORD = re.compile(r"\b(int|float|bool|str|string|number|scalar)\b")
 
 
 def docstring_facts(text: str | None) -> dict[str, Fact]:
-    """Return what a docstring (Google, numpy or Sphinx style) says of parameters that are tensors or arrays.
+    """Return what a docstring (Google, numpy or Sphinx style) says of tensor and array parameters.
 
     A guess, never sure: documentation isn't checked by anything. A parameter documented as a
     tensor *or* a number is left out.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from ...rules.base.facts import (
     NONE,
@@ -173,11 +172,10 @@ def numpy_call(
         scalar = scalar and last not in _FROM_SCALARS
         rank = 0 if scalar or (last in REDUCE and not kwargs and len(args) == 1) else None
         return Array(rank, "", scalar, origin=at(frame, node, None))
-    if isinstance(source, FromTensor) and not nested and source.how != "random":
-        if len(data) == 1 and last not in _FROM_SCALARS | _TO_ARRAY:
-            # A scalar of a number that was read out of a tensor is such a number, too
-            return replace(source, kind="", origin=at(frame, node, source.origin))
     constant = isinstance(source, Array) and source.constant
+    if isinstance(source, FromTensor) and source.how != "random" and not nested:
+        # A number that broke the graph where it was read is as well known as any other by then
+        constant = len(data) == 1 and last not in _FROM_SCALARS | _TO_ARRAY
     rank = 0 if last in REDUCE and not kwargs and len(args) == 1 else None
     dtype = "bool" if last in BOOL else ""
     return Array(rank, dtype, constant, origin=at(frame, node, source.origin), sure=source.sure)

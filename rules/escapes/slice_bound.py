@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import (
     BOTH,
     DEFAULT_ONLY,
+    Array,
     Code,
     Context,
     Example,
@@ -31,7 +32,7 @@ class SliceBound(Rule):
 
     ## What it does
     Flags slices whose start, stop or step is a tensor, of tensors as well as of Python lists, in
-    reads, assignments and `del`.
+    reads, assignments and `del`. A NumPy scalar that the function computes is a tensor as well.
 
     ## Why it matters
     A slice needs a Python int, so the tensor is read as by `.item()`: the graph ends, and what
@@ -114,6 +115,10 @@ def f(x: torch.Tensor, n: torch.Tensor):
     def _bound(self, bound: ast.expr, ctx: Context, python: bool) -> Iterator[Sighting]:
         fact: Fact = ctx.fact(bound)
         found = held(fact) or derived(fact)
+        if isinstance(fact, Array) and fact.constant and not python and _made_here(fact, ctx):
+            text = f"slice bound `{shown(bound)}` is a NumPy scalar, which is traced as a tensor"
+            yield Sighting(bound, text, fact, breaks=BOTH, graph_breaks=("GB0208",), local=True)
+            return
         if found is None:
             number = read_number(fact)
             if python and number is not None:
@@ -123,3 +128,10 @@ def f(x: torch.Tensor, n: torch.Tensor):
         both = python and not (isinstance(found, Tensor) and found.role)
         text = f"slice bound `{shown(bound)}` is a tensor, which is read into Python"
         yield Sighting(bound, text, found, breaks=BOTH if both else DEFAULT_ONLY)
+
+
+def _made_here(fact: Fact, ctx: Context) -> bool:
+    """Say whether this function made a value; one that comes in may be captured."""
+    function, origin = ctx.function, fact.origin
+    first, last = getattr(function, "lineno", 1), getattr(function, "end_lineno", 1)
+    return origin is not None and origin.path == ctx.path and first <= origin.line <= last

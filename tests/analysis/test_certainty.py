@@ -1,0 +1,117 @@
+"""What a finding's certainty and modes rest on; each claim was measured with Dynamo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compile_lint.linter.engine import Linter
+from compile_lint.linter.model import AnalysisOptions, SourceFile
+from compile_lint.linter.source import load_source
+from compile_lint.rules.base import Certainty, Finding, Mode
+
+OPTIONS = AnalysisOptions(entry="all", target_torch="2.13")
+
+
+def lint(text: str, code: str) -> list[Finding]:
+    file = SourceFile("m.py", text, "utf-8", False, "\n", "x")
+    return [finding for finding in Linter(OPTIONS).lint(file).findings if finding.code == code]
+
+
+def lines(findings: list[Finding]) -> list[int]:
+    return [finding.span.line for finding in findings]
+
+
+HEAD = "import numpy as np\nimport torch\n\n"
+
+
+def test_a_condition_on_a_numpy_scalar_breaks_but_int_reads_it() -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    k = np.ceil(7 / 2)\n    return x * int(k)"
+    assert not lint(text, "CL402")
+    assert lines(lint(text + " if k > 2 else x\n", "CL103")) == [6]
+
+
+def test_numpy_of_a_size_that_was_read_is_no_tensor() -> None:
+    body = "    y = x[x > 0]\n    return y * int(2 ** np.ceil(np.log2(len(y))))\n"
+    assert not lint(HEAD + "def f(x: torch.Tensor):\n" + body, "CL402")
+
+
+def test_torch_functions_of_sizes_give_known_numbers() -> None:
+    body = "    n = torch.div(len(x[x > 0]), 2, rounding_mode='floor')\n"
+    body += "    return x.new_zeros((n, 2))\n"
+    assert not lint(HEAD + "def f(x: torch.Tensor):\n" + body, "CL415")
+
+
+def test_behind_a_break_a_tensor_as_a_size_is_an_input() -> None:
+    text = HEAD + "def f(x: torch.Tensor, lengths: torch.Tensor):\n    n = lengths.max()\n"
+    first = text + "    a = torch.arange(n)\n"
+    assert lines(lint(first + "    return a\n", "CL415")) == [6]
+    again = lint(first + "    return a + torch.zeros(n)\n", "CL415")
+    assert lines(again) == [6]
+
+
+def test_a_numpy_scalar_bounds_no_slice_in_the_graph_that_makes_it() -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    n = np.clip(7, 0, 5)\n"
+    (finding,) = lint(text + "    return x[:n]\n", "CL414")
+    assert set(finding.breaks) == set(Mode)
+    (behind,) = lint(text + "    print()\n    return x[:n]\n", "CL414")
+    assert behind.breaks == (Mode.FULLGRAPH,)
+
+
+def test_a_break_that_may_not_run_only_makes_it_likely() -> None:
+    text = HEAD + "def f(x: torch.Tensor, lengths: torch.Tensor, flag: bool):\n"
+    text += "    n = lengths.max()\n    if flag:\n        print(n)\n    return torch.arange(n)\n"
+    (finding,) = lint(text, "CL415")
+    assert finding.certainty is Certainty.LIKELY
+    assert Mode.DEFAULT in finding.breaks
+
+
+def test_what_stands_behind_a_test_for_none_is_likely() -> None:
+    text = HEAD + "def f(x: torch.Tensor, mask: torch.Tensor | None = None):\n"
+    text += (
+        "    if mask is not None and mask.sum().item() > 3:\n        return x\n    return x + 1\n"
+    )
+    (finding,) = lint(text, "CL401")
+    assert finding.certainty is Certainty.LIKELY
+
+
+def test_certain_in_one_mode_is_not_certain_in_the_other() -> None:
+    text = HEAD + "def g(v):\n    return 1 if v else 2\n\n"
+    text += "def f(x: torch.Tensor):\n    return x * g(x.sum().item())\n\n"
+    text += "def h(x, flag):\n    return x.relu() * g(x.clamp(0).sum())\n"
+    (finding,) = lint(text, "CL103")
+    assert set(finding.breaks) == set(Mode)
+    assert finding.certainty is Certainty.LIKELY
+
+
+def test_code_of_arrays_is_captured_as_well() -> None:
+    text = '''
+import numpy as np
+
+def f(y0, tolerance):
+    """Check.
+
+    Parameters
+    ----------
+    y0 : ndarray, shape (n,)
+        State.
+    """
+    if np.linalg.norm(y0) < tolerance:
+        return y0
+    atol = np.asarray(tolerance)
+    if np.any(atol < 0):
+        raise ValueError("negative")
+    return y0 / atol
+'''
+    assert lines(lint(text, "CL101")) == [12]
+    assert lines(lint(text, "CL110")) == [15]
+
+
+def test_scipy_resolves_its_own_modules(tmp_path: Path) -> None:
+    package = tmp_path / "scipy"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "common.py").write_text("def norm(x):\n    return x.sum()\n")
+    main = "import numpy as np\nfrom .common import norm\n\ndef f(x):\n    return norm(np.abs(x))\n"
+    (package / "main.py").write_text(main)
+    file = load_source(str(package / "main.py"), main.encode())[0]
+    assert not [f for f in Linter(OPTIONS).lint(file).findings if f.code == "CL310"]
