@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -100,7 +100,7 @@ class Writer:
         self.inside = outer is not None
         self.lines: list[str] = []
         self.constants: dict[str, Any] = outer.constants if outer else dict(part.graph.constants)
-        self.kernels: dict[str, tuple[int, Kernel]] = outer.kernels if outer else {}
+        self.kernels: dict[Kernel, tuple[int, Kernel]] = outer.kernels if outer else {}
         self.allocated: set[str] = set()
         self.laid_out = self._needing_layout()
 
@@ -189,7 +189,8 @@ class Writer:
             self._allocate(store.buffer, nest)
         if any(n == 0 for n in (*nest.sizes, *nest.rsizes)):
             return
-        key = emitted.kernel.source
+        # One that only copies reads the same for every dtype: its arguments tell.
+        key = replace(emitted.kernel, origins=())
         if key not in self.kernels:
             number = len(self.kernels)
             name = _kernel_name(nest, number)

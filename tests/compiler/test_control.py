@@ -231,3 +231,18 @@ def test_subgraphs_are_in_the_program() -> None:
     assert "while_loop(subgraph_" in graph.source
     assert not graph.fallbacks
     assert len(graph.kernels) >= 2
+
+
+def test_states_of_two_dtypes_that_are_only_copied() -> None:
+    """Their kernels read the same, letter for letter, but for the types of their arguments."""
+
+    def stopped(x: torch.Tensor, s: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        def body(done: Any, s: torch.Tensor, n: Any) -> Any:
+            n = n + 1
+            return n > 2, torch.where(n > 2, s, s + 1), n
+
+        start = (torch.tensor(False), s, torch.tensor(0))
+        _, last, _ = torch.while_loop(lambda done, s, n: ~done & (s < 0.5), body, start)
+        return torch.where(x.sum() > 0.5, x * s, x), torch.where(start[0], s, last)
+
+    both_ways(stopped, torch.ones(3), torch.tensor(-2.3), grad=True, signs=(1,))
