@@ -98,13 +98,20 @@ class Judge:
         if not any(how.gradients for how in self.hows):
             self.want_grads = self.want
             return
-        self.want_grads = self.trials.run(self.before, self.cases, self.hows)
-        for a, b in zip(self.want_grads, self.trials.run(self.before, self.cases, self.hows)):
+        self.want_grads = self.reference()
+        for a, b in zip(self.want_grads, self.reference()):
             settle(a, b)
         got = self.trials.run(self.after, self.cases, self.hows)
         self.equal(self.want_grads, got, "")
         some = any(g is not None for o in self.want_grads for g in o.gradients.values())
         self.found = replace(self.found, gradients=some)
+
+    def reference(self) -> list[Outcome]:
+        """The original's outcomes, with gradients where they are asked for."""
+        outcomes = self.trials.run(self.before, self.cases, self.hows)
+        for case, outcome in zip(self.cases, outcomes):
+            self.binding(case, outcome)
+        return outcomes
 
     def how_to_differentiate(self) -> list[How]:
         """For each case, how the original can be run with gradients asked for."""
@@ -115,15 +122,26 @@ class Judge:
         hows = []
         for place, (case, plain) in enumerate(zip(self.cases, self.want)):
             fit = How()
-            made_up = case.drive.found or bool(case.changes)
-            args = case.make(self.trials.watched)
-            if plain.error is None and not (made_up and not is_finite(args)):
+            if plain.error is None:
                 for plan, result in zip(plans, results):
                     if result[place].error is None and not result[place].unfit:
-                        fit = plan
+                        fit = plan if self.binding(case, result[place]) else fit
                         break
             hows.append(fit)
         return hows
+
+    def binding(self, case: Case, outcome: Outcome) -> bool:
+        """Keep the gradients of the original that bind the rewrite; whether there are any.
+
+        Of made-up values that aren't finite only those that are: what a test for NaN keeps out of
+        a gradient must stay out of it.
+        """
+        made_up = case.drive.found or bool(case.changes)
+        if not made_up or is_finite(case.make(self.trials.watched)):
+            return True
+        kept = {name: g for name, g in outcome.gradients.items() if is_finite(g)}
+        outcome.gradients = kept if any(g is not None for g in kept.values()) else {}
+        return bool(outcome.gradients)
 
     def breaks(self) -> None:
         """Let Dynamo capture both by default: graph breaks, graphs, and what a call takes."""
@@ -196,16 +214,15 @@ class Judge:
 
     def singly(self) -> bool:
         """Whether each input is captured where nothing was compiled before: no dynamic sizes."""
-        cases = self.cases
+        cases, hows = self.cases, self.hows
         try:
             for place, case in enumerate(cases[: self.count]):
-                self.cases, hows = [case], [self.hows[place]]
-                want = self.trials.run(self.before, self.cases, hows)  # state as it is at first
-                self.fullgraph(hows, want, 1)
+                self.cases, self.hows = [case], [hows[place]]
+                self.fullgraph(self.hows, self.reference(), 1)  # state as it is at first
         except Refused:
             return False
         finally:
-            self.cases = cases
+            self.cases, self.hows = cases, hows
         return True
 
     def modes_differ(self) -> bool:

@@ -61,6 +61,14 @@ def f(x):
         y = x * 0.5
     return y
 """
+GUARD = """
+def f(x, w):
+    if x.isnan().any():
+        y = x.nan_to_num() * w
+    else:
+        y = x * w
+    return y
+"""
 IN_PLACE = """
 def f(x):
     if x.sum() > 0:
@@ -132,6 +140,13 @@ WRONG = {
         "def f(x):\n    y = torch.where(x.min() > 0, x.sqrt(), x * 0.5)\n    return y\n",
         "[(torch.rand(3, 4) + 1,), (torch.zeros(3, 4),)]",
         "the gradient of `argument 0` differs: nan against",
+    ),
+    "gradient poisoned by what a test keeps out": (
+        GUARD,
+        "def f(x, w):\n    y = torch.where(x.isnan().any(), x.nan_to_num() * w, x * w)\n"
+        "    return y\n",
+        "[(torch.rand(3, 4), torch.rand(3, 4))]",
+        "the gradient of `argument 1` differs: nan against",
     ),
     "detached": (BRANCH, WHERE.format("x.detach() * 2", "x - 1"), BOTH, "the gradient of"),
     "extra draw": (
