@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
@@ -68,11 +69,81 @@ def _touch(a: Span, b: Span) -> bool:
 
 
 def add_imports(text: str, statements: Sequence[str]) -> str:
-    """Return the text with module-level imports ("import torch") that it doesn't have yet."""
-    context = CodemodContext()
+    """Return the text with module-level imports ("import torch") that it doesn't have yet.
+
+    They go where a sorted file has them: among their like, in the order of their names.
+    """
     for statement in statements:
-        AddImportsVisitor.add_needed_import(context, statement.split()[1])
-    return AddImportsVisitor(context).transform_module(libcst.parse_module(text)).code
+        text = _added(text, statement.split()[1])
+    return text
+
+
+def _added(text: str, name: str) -> str:
+    body = ast.parse(text).body
+    held = (alias.name for s in body if isinstance(s, ast.Import) for alias in s.names)
+    if name in held:
+        return text
+    lines = text.split("\n")
+    head = _leading_imports(body)
+    if not head or any(_shares_line(stmt, lines) for stmt in head):
+        context = CodemodContext()
+        AddImportsVisitor.add_needed_import(context, name)
+        return AddImportsVisitor(context).transform_module(libcst.parse_module(text)).code
+    kinds = [_section(stmt) for stmt in head]
+    mine = _section_of(name)
+    new = [f"import {name}"]
+    like = [stmt for stmt, kind in zip(head, kinds) if kind == mine]
+    smaller = [s for s in like if isinstance(s, ast.Import) and s.names[0].name < name]
+    if smaller:
+        place = smaller[-1].end_lineno or 0
+    elif like:
+        place = _above(like[0], lines)
+    elif lower := [stmt for stmt, kind in zip(head, kinds) if kind < mine]:
+        place = lower[-1].end_lineno or 0
+        new = ["", *new]
+        if place < len(lines) and lines[place].strip():
+            new.append("")
+    else:
+        place = _above(head[0], lines)
+        new.append("")
+    return "\n".join([*lines[:place], *new, *lines[place:]])
+
+
+def _leading_imports(body: Sequence[ast.stmt]) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports that a module starts with, behind its docstring."""
+    head: list[ast.Import | ast.ImportFrom] = []
+    for number, stmt in enumerate(body):
+        if isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            head.append(stmt)
+        elif number or not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)):
+            break
+    return head
+
+
+def _section(stmt: ast.Import | ast.ImportFrom) -> int:
+    if isinstance(stmt, ast.ImportFrom):
+        return 3 if stmt.level else _section_of(stmt.module or "")
+    return _section_of(stmt.names[0].name)
+
+
+def _section_of(name: str) -> int:
+    top = name.partition(".")[0]
+    if top == "__future__":
+        return 0
+    return 1 if top in sys.stdlib_module_names else 2
+
+
+def _shares_line(stmt: ast.stmt, lines: Sequence[str]) -> bool:
+    behind = lines[(stmt.end_lineno or 1) - 1].encode()[stmt.end_col_offset :].strip()
+    return stmt.col_offset > 0 or (bool(behind) and not behind.startswith(b"#"))
+
+
+def _above(stmt: ast.stmt, lines: Sequence[str]) -> int:
+    """Return how many lines stand above a statement and the comments that belong to it."""
+    place = stmt.lineno - 1
+    while place and lines[place - 1].startswith("#") and not lines[place - 1].startswith("#!"):
+        place -= 1
+    return place if any(not line.startswith("#") for line in lines[:place]) else stmt.lineno - 1
 
 
 def remove_imports(text: str, statements: Sequence[str]) -> str:

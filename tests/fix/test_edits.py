@@ -48,3 +48,33 @@ def test_an_import_is_added_once_below_docstring_and_future() -> None:
     assert added.count("import torch") == 1
     assert add_imports(added, ("import torch",)) == added
     assert added.startswith('"""Doc."""\nfrom __future__ import annotations\n')
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "import logging\nfrom .c import *\n\n\nx = 1\n",
+            "import logging\n\nimport torch\n\nfrom .c import *\n\n\nx = 1\n",
+        ),
+        (
+            "import os\n\nfrom a import b\n\nfrom .c import d\n",
+            "import os\n\nimport torch\nfrom a import b\n\nfrom .c import d\n",
+        ),
+        (
+            '"""Doc."""\nimport numpy as np\nimport torchvision\n',
+            '"""Doc."""\nimport numpy as np\nimport torch\nimport torchvision\n',
+        ),
+        (
+            "import os\n\n# ours\nfrom .a import b\n",
+            "import os\n\nimport torch\n\n# ours\nfrom .a import b\n",
+        ),
+        (
+            "#!/usr/bin/env python\nfrom .a import b\n",
+            "#!/usr/bin/env python\nimport torch\n\nfrom .a import b\n",
+        ),
+        ("x = 1\n", "import torch\n\nx = 1\n"),
+    ],
+)
+def test_an_import_stands_where_a_sorted_file_has_it(before: str, after: str) -> None:
+    assert add_imports(before, ("import torch",)) == after
