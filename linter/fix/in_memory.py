@@ -25,16 +25,12 @@ from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 from ...rules.base.finding import Finding
-from ..conclude import Run
 from ..config import SettingsFinder
-from ..discover import Target
 from ..index import Project
-from ..model import SourceFile
-from ..run import Request, lint
 from ..workers import with_deep_stack
 from .model import Repair
 from .repair import Policy, repair
-from .subject import Subject
+from .subject import alone
 
 T = TypeVar("T")
 
@@ -229,13 +225,7 @@ def _repaired(path: str, text: str, qualname: str, prove: bool) -> Repair:
     name, _, _ = Project.locate(place)
     points = (*settings.entry_points, f"{name}:{qualname.replace('.<locals>', '')}")
     settings = replace(settings, entry="explicit", entry_points=points, baseline="")
-    target = Target(place, place, settings, len(text), 0, True)
-    request = Request(settings, {place: text}, use_cache=False, regions=True, fixes=True)
-    run: Run = lint((target,), (), request)
-    found = tuple(finding for _, finding in run.located)
-    source = SourceFile(place, text, "utf-8", False, "\n", "")
-    regions = run.outcome.regions
-    subject = Subject(target, source, (), regions, found, replace(request, regions=False))
+    subject = alone(place, text, settings)
     if not prove:
         return repair(subject, None, Policy(unproved=True))
     from ..prove.prover import Prover

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...rules.base.finding import Finding
+from ..config import Settings
 from ..discover import Target
 from ..engine import Linter
 from ..model import AnalysisOptions, RegionReport, SourceFile
@@ -72,6 +73,17 @@ def subjects(
         others = {r.path for r in reaching} - {target.shown}
         companions = tuple(by_shown[path] for path in sorted(others) if path in by_shown)
         yield Subject(target, source, companions, reaching, tuple(found), request)
+
+
+def alone(path: str, text: str, settings: Settings) -> Subject:
+    """Return a text to repair as if it were the only file, at an absolute path."""
+    target = Target(path, path, settings, len(text), 0, True)
+    request = Request(settings, {path: text}, use_cache=False, regions=True, fixes=True)
+    run = lint((target,), (), request)
+    found = tuple(finding for _, finding in run.located)
+    source = SourceFile(path, text, "utf-8", False, "\n", "")
+    regions = run.outcome.regions
+    return Subject(target, source, (), regions, found, replace(request, regions=False))
 
 
 def keyed(text: str, findings: Iterable[Finding]) -> list[tuple[Key, Finding]]:

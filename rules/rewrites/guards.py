@@ -218,6 +218,7 @@ class _Left:
         parent = self.ctx.parent(part)
         return (
             isinstance(parent, ast.Subscript)
+            and parent.value is part
             and isinstance(parent.ctx, ast.Store)
             and self.ctx.statement(part) is not stmt
         )

@@ -36,6 +36,43 @@ def f(x: torch.Tensor):
         TENSOR,
     ),
     (
+        "a name that is a key afterwards",
+        "CL302",
+        """\
+import logging
+
+import torch
+
+log = logging.getLogger(__name__)
+SEEN = {}
+
+
+def f(x: torch.Tensor, name: str):
+    key = name.lower()
+    if key in SEEN:
+        log.warning("%s is replaced", key)
+    SEEN[key] = 1
+    return x * 2
+""",
+        """\
+import logging
+
+import torch
+
+log = logging.getLogger(__name__)
+SEEN = {}
+
+
+def f(x: torch.Tensor, name: str):
+    key = name.lower()
+    if not torch.compiler.is_compiling() and key in SEEN:
+        log.warning("%s is replaced", key)
+    SEEN[key] = 1
+    return x * 2
+""",
+        '[(torch.ones(3), "A"), (torch.ones(3), "a")]',
+    ),
+    (
         "logging under a tensor test",
         "CL302",
         """\
