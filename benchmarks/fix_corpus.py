@@ -4,7 +4,7 @@
 
 Nothing is proved here, and code of a package is never run. Copies are fixed as a user would, with
 `--fix --no-prove` (what is safe by construction) and then with `--unsafe-fixes` (all there is). A
-third of the files is given "\\r\\n" line ends, and every other one of these a byte-order mark. Then:
+third of the files is given "\\r\\n" line ends, and every other of these a byte-order mark. Then:
 
 - the linter ended as it should, and what it wrote parses;
 - line ends, byte-order mark and encoding are what they were;
