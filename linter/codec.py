@@ -78,10 +78,10 @@ def _encode_site(site: Site) -> list[Any]:
 
 def _encode_fix(fix: Fix) -> list[Any]:
     edits = [[_span(edit.span), edit.text] for edit in fix.edits]
-    return [fix.title, edits, fix.safety.value, list(fix.imports), list(fix.unused)]
+    return [fix.title, edits, fix.safety.value, list(fix.imports), list(fix.unused), fix.setting]
 
 
 def _decode_fix(row: list[Any]) -> Fix:
-    title, edits, safety, imports, unused = row
+    title, edits, safety, imports, unused, setting = row
     decoded = tuple(Edit(Span(*span), text) for span, text in edits)
-    return Fix(title, decoded, Safety(safety), tuple(imports), tuple(unused))
+    return Fix(title, decoded, Safety(safety), tuple(imports), tuple(unused), setting)

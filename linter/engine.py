@@ -19,6 +19,7 @@ from .analysis.frame import Frame
 from .analysis.operators import boolean
 from .context import FrameContext
 from .dispatch import Chosen, Dispatch
+from .dynamo_settings import lifted, offered, settings_of
 from .index import ModuleInfo, Project
 from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
@@ -81,8 +82,7 @@ class Linter:
             around = self.analyzer.around(entry.function, dict(entry.params))
             reached = [*_closure(summary), *(_closure(around) if around is not None else ())]
             regions.append(_report(entry, reached))
-            for part in reached:
-                findings.extend(_for_region(part.sightings(), entry))
+            findings += self._of_region(entry, reached)
         findings.extend(self._file_scope(module))
         touched = self.project.dependencies(module)
         return FileResult(
@@ -91,6 +91,14 @@ class Linter:
             tuple(regions),
             tuple((path, self.project.digest(path)) for path in touched),
         )
+
+    def _of_region(self, entry: Entry, reached: list[Summary]) -> Iterator[Finding]:
+        modules = tuple(dict.fromkeys(part.function.module for part in reached))
+        settings = frozenset().union(*map(settings_of, modules))
+        found = [f for part in reached for f in _for_region(part.sightings(), entry)]
+        if settings:
+            found = [finding for finding in found if not lifted(finding, settings)]
+        yield from offered(found, modules) if self.options.fixes else found
 
     # -- running rules ----------------------------------------------------------------------
 

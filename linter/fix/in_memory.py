@@ -227,11 +227,11 @@ def _repaired(path: str, text: str, qualname: str, prove: bool) -> Repair:
     settings = replace(settings, entry="explicit", entry_points=points, baseline="")
     subject = alone(place, text, settings)
     if not prove:
-        return repair(subject, None, Policy(unproved=True))
+        return repair(subject, None, Policy(unproved=True, settings=False))
     from ..prove.prover import Prover
 
     with Prover() as prover:
-        return repair(subject, prover, Policy(inputs=settings.inputs))
+        return repair(subject, prover, Policy(inputs=settings.inputs, settings=False))
 
 
 def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -23,15 +23,21 @@ class Choice:
     level  the alternative taken, 0 for the first; the last one where there are fewer
     levels those of single findings, -1 for none
     worst  the least safe kind of fix that is taken
+    settings  whether settings of the whole process may be turned on
     """
 
     level: int = 0
     levels: Mapping[Key, int] = field(default_factory=dict)
     worst: Safety = Safety.NEEDS_PROOF
+    settings: bool = True
 
     def of(self, key: Key, fixes: tuple[Fix, ...]) -> Fix | None:
         """Return the fix taken for a finding, None to leave it."""
-        allowed = [fix for fix in fixes if _RANK[fix.safety] <= _RANK[self.worst]]
+        allowed = [
+            fix
+            for fix in fixes
+            if _RANK[fix.safety] <= _RANK[self.worst] and (self.settings or not fix.setting)
+        ]
         level = self.levels.get(key, self.level)
         if not allowed or level < 0:
             return None

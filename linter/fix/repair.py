@@ -33,12 +33,14 @@ class Policy:
     unsafe    also those that change what the code does
     inputs    see `Trial.inputs`
     recorded  see `Trial.recorded`
+    settings  see `Choice.settings`
     """
 
     unproved: bool = False
     unsafe: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
     recorded: str = ""
+    settings: bool = True
 
 
 def repair(subject: Subject, prover: Proves | None, policy: Policy) -> Repair:
@@ -50,7 +52,7 @@ def repair(subject: Subject, prover: Proves | None, policy: Policy) -> Repair:
     worst = Safety.UNSAFE if policy.unsafe else Safety.NEEDS_PROOF
     if prover is None and not policy.unproved:
         worst = Safety.SAFE
-    wanted = Choice(worst=worst)
+    wanted = Choice(worst=worst, settings=policy.settings)
     everything = rewrite(subject, wanted)
     if not everything.changes or prover is None:
         return _result(subject, everything, everything, {}, policy)
@@ -224,7 +226,7 @@ def _result(
         subject.source,
         final.text,
         tuple(judged),
-        tuple(finding for finding in subject.findings if finding.declined),
+        tuple(f for f in subject.findings if f.declined and not f.fixes),
         final.left if final.changes else subject.findings,
         tuple(f"{change.fix.title}: {why}" for change, why in everything.withdrawn),
     )

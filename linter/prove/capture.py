@@ -114,6 +114,32 @@ def line_of(error: BaseException, path: str) -> int:
     return line
 
 
+class ModuleSettings:
+    """What the modules on trial may set for the whole process, each version for itself."""
+
+    _NAMES = (
+        "allow_rnn",
+        "capture_dynamic_output_shape_ops",
+        "capture_scalar_outputs",
+        "trace_autograd_ops",
+    )
+
+    def __init__(self) -> None:
+        self._kept = {"": self._now()}
+
+    def _now(self) -> dict[str, Any]:
+        return {n: getattr(dynamo.config, n) for n in self._NAMES if hasattr(dynamo.config, n)}
+
+    def keep(self, text: str) -> None:
+        """Note the settings that a version has made while it was loaded."""
+        self._kept.setdefault(text, self._now())
+
+    def reset(self, text: str = "") -> None:
+        """Put the settings back to what they were at first, or once a version was loaded."""
+        for name, value in self._kept[text].items():
+            setattr(dynamo.config, name, value)
+
+
 convert_frame: Any = importlib.import_module("torch._dynamo.convert_frame")
 _listeners: list[Capture] = []
 _installed: list[bool] = []

@@ -15,7 +15,7 @@ import torch
 
 from .arms import Arms
 from .calls import Outcome, call, seed_all, settled
-from .capture import reset
+from .capture import ModuleSettings, reset
 from .control import plain
 from .drives import Case, Drive
 from .loading import LoadFailed, Project
@@ -56,6 +56,7 @@ class Trials:
         self.raises = _raise_lines(trial.before)
         self._first: dict[str, types.ModuleType] = {}
         self._weights: dict[str, dict[str, torch.Tensor]] = {}
+        self._settings = ModuleSettings()
         self.watched = self._load_watched()
         self.plain = False  # the original's control flow runs as plain Python
 
@@ -70,6 +71,7 @@ class Trials:
     def load(self, text: str) -> types.ModuleType:
         """Load a text anew; what can only be imported once is loaded once."""
         seed_all()
+        self._settings.reset()
         try:
             with settled(), uncompiled():
                 module = self.project.load(text)
@@ -78,7 +80,9 @@ class Trials:
                 raise
             module = self._first[text]
             self.project.activate(module, text)
+            self._settings.reset(text)
         self._first.setdefault(text, module)
+        self._settings.keep(text)
         return module
 
     def watch(self, case: Case) -> Watched:

@@ -70,6 +70,7 @@ class Fix:
 
     imports  statements that the module must have besides, such as "import torch"
     unused   import statements that go, unless something else in the module uses what they bind
+    setting  whether it turns on a setting of the whole process
     """
 
     title: str
@@ -77,6 +78,7 @@ class Fix:
     safety: Safety
     imports: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    setting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

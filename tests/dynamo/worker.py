@@ -34,11 +34,16 @@ from .recorder import Recorder
 
 RECYCLE = 60
 MODES = ("default", "fullgraph")
-KEPT_CONFIG = (
+OWN_CONFIG = (  # what a snippet may set for itself
+    "allow_rnn",
+    "capture_dynamic_output_shape_ops",
     "capture_scalar_outputs",
+    "trace_autograd_ops",
+)
+KEPT_CONFIG = (
+    *OWN_CONFIG,
     "recompile_limit",
     "assume_static_by_default",
-    "capture_dynamic_output_shape_ops",
     "suppress_errors",
 )
 
@@ -126,7 +131,7 @@ class Job:
         calls = eval(inputs, module.__dict__) if inputs else module.example_inputs()
         if not isinstance(calls, list):
             calls = [calls]
-        settle(self.config, validate=False)
+        settle({k: v for k, v in self.config.items() if k not in OWN_CONFIG}, validate=False)
         return target, [c if isinstance(c, tuple) else (c,) for c in calls]
 
     def eager(self) -> list[tuple[str, Any]]:

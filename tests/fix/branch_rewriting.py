@@ -7,11 +7,13 @@ from compile_lint.linter.fix.edits import apply_fixes, overlap
 from compile_lint.linter.model import AnalysisOptions, SourceFile
 from compile_lint.rules.base.finding import Finding, Fix
 
+from .rule_fixes import of_rules
+
 
 def findings(text: str) -> tuple[Finding, ...]:
     """Return the findings of a source, with their fixes."""
     source = SourceFile("module.py", text, "utf-8", False, "\n", "digest")
-    return Linter(AnalysisOptions(entry="all", fixes=True)).lint(source).findings
+    return of_rules(Linter(AnalysisOptions(entry="all", fixes=True)).lint(source).findings)
 
 
 def rewritten(text: str, alternative: int = 0) -> str:

@@ -15,6 +15,8 @@ from compile_lint.linter.fix.edits import apply_fixes, overlap
 from compile_lint.linter.model import AnalysisOptions, SourceFile
 from compile_lint.rules.base import Finding, Fix, Safety
 
+from .rule_fixes import of_rules
+
 ROUNDS = 6
 
 
@@ -22,7 +24,8 @@ def findings(text: str, entry: str = "all") -> tuple[Finding, ...]:
     """Return what is found in a text, with fixes."""
     options = AnalysisOptions(entry=entry, fixes=True, target_torch="2.13")  # type: ignore[arg-type]
     digest = str(hash(text))
-    return Linter(options).lint(SourceFile("m.py", text, "utf-8", False, "\n", digest)).findings
+    file = SourceFile("m.py", text, "utf-8", False, "\n", digest)
+    return of_rules(Linter(options).lint(file).findings)
 
 
 def rewritten(text: str, codes: Sequence[str] = (), worst: Safety = Safety.UNSAFE) -> str:

@@ -16,6 +16,8 @@ from compile_lint.rules.base.finding import Edit, Finding, Fix
 
 from tests.dynamo.measure import Snippet, measure
 
+from .rule_fixes import of_rules
+
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 
 
@@ -42,7 +44,7 @@ def findings(text: str) -> list[Finding]:
     """Lint a module for fixes."""
     options = AnalysisOptions(entry="all", fixes=True)
     file = SourceFile("x.py", text, "utf-8", False, "\n", "x")
-    return list(Linter(options).lint(file).findings)
+    return list(of_rules(Linter(options).lint(file).findings))
 
 
 def declined(text: str, code: str) -> str:
