@@ -2,7 +2,9 @@
 
 The numbers are other ones, from another generator, so none of these is applied unasked:
 `random.random()` is `torch.rand(())`, a permutation `torch.randperm(n)`, and `trunc_normal_`, whose
-library code branches, is written out by the inverse of its distribution.
+library code branches, is written out by the inverse of its distribution. The exception is a
+`trunc_normal_` with bounds that no draw reaches, such as the default ones around a small `std`: it
+gives what `normal_` gives.
 
 Declined: choices of objects, shuffles, seeds and generator objects (their numbers are wanted), and
 numbers that index or size something in Python.
@@ -19,6 +21,8 @@ from ..base.scopes import dotted, own
 from .replacements import operand
 
 _UNIT = "torch.rand(())"
+_NEVER = 9.0  # deviations: a normal draw made of 53 random bits stays below 8.6
+_FACTORIES = frozenset({"empty", "empty_like", "new_empty", "zeros", "zeros_like", "new_zeros"})
 _PARENTS = (ast.BinOp, ast.Compare, ast.Assign, ast.AugAssign, ast.If, ast.While, ast.IfExp)
 
 
@@ -145,6 +149,17 @@ def _constant(given: ast.expr | None, default: float, ctx: Context) -> float:
     return float(fact.value)
 
 
+def _made_here(tensor: ast.expr, stmt: ast.stmt, ctx: Context, code: Code) -> bool:
+    """Say whether a tensor was made empty or of zeros just before: it asks for no gradient."""
+    block = list(code.block_of(stmt))
+    before = block[block.index(stmt) - 1] if block.index(stmt) else None
+    if not isinstance(before, ast.Assign) or not isinstance(before.value, ast.Call):
+        return False
+    made = ctx.callee(before.value).name.rpartition(".")[2] in _FACTORIES
+    plain = all(keyword.arg != "requires_grad" for keyword in before.value.keywords)
+    return made and plain and [ast.unparse(t) for t in before.targets] == [ast.unparse(tensor)]
+
+
 def truncated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     """Yield the fix that writes `trunc_normal_` out, without its branches."""
     stmt = ctx.statement(call)
@@ -158,8 +173,15 @@ def truncated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
         _constant(ctx.argument(call, place, name), default, ctx)
         for place, (name, default) in enumerate(defaults, 1)
     )
-    bounds = [f"{erf((bound - mean) / std / sqrt(2)):.12g}" for bound in (low, high)]
     indent = code.indent(stmt)
+    torch = code.spell("torch.no_grad")
+    if std > 0 and min(mean - low, high - mean) >= _NEVER * std:
+        fill = f"{operand(tensor, code)}.normal_({mean!r}, {std!r})"
+        lines = [f"{indent}with {torch}():", f"{indent}{code.step}{fill}"]
+        text = [indent + fill] if _made_here(tensor, stmt, ctx, code) else lines
+        title = "draw by `normal_`: the bounds are too far out to cut anything"
+        yield code.fix(title, [code.lines(stmt, text)])
+    bounds = [f"{erf((bound - mean) / std / sqrt(2)):.12g}" for bound in (low, high)]
     steps = [
         f"uniform_({', '.join(b if '.' in b else b + '.0' for b in bounds)})",
         "erfinv_()",
@@ -173,7 +195,7 @@ def truncated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
         if not dotted(tensor):
             raise Declined(f"`{code.text(tensor)}` isn't a variable")
         lines = [inner + ".".join(steps[:2]), inner + ".".join(steps[2:])]
-    lines.insert(0, f"{indent}with {code.spell('torch.no_grad')}():")
+    lines.insert(0, f"{indent}with {torch}():")
     title = "write `trunc_normal_` without branches (it draws other numbers)"
     yield code.fix(title, [code.lines(stmt, lines)], Safety.UNSAFE)
 

@@ -15,20 +15,70 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+torch._dynamo.config.allow_rnn = True
+
 
 class f(nn.Module):
     def __init__(self):
         super().__init__()
-        self.rnn = nn.GRU(3, 4, batch_first=True)
+        self.rnn = nn.{layer}
 
     def forward(self, x, lengths):
+{body}
+"""
+PACK = """
         packed = pack_padded_sequence(
             x, lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
+        )"""
+LAYERS = {
+    "gru": (
+        "GRU(3, 4, batch_first=True)",
+        PACK
+        + """
         out, last = self.rnn(packed)
         padded, _ = pad_packed_sequence(out, batch_first=True)
         return padded.sum(1) + last[-1]
-"""
+""",
+    ),
+    "lstm state": (
+        "LSTM(3, 4, batch_first=True)",
+        PACK
+        + """
+        _, (h, _) = self.rnn(packed)
+        return h[-1]
+""",
+    ),
+    "names again, time first": (
+        "RNN(3, 4, num_layers=2)",
+        """
+        x = x.transpose(0, 1)
+        state = x.new_ones(2, x.shape[1], 4)
+        x = pack_padded_sequence(x, lengths, enforce_sorted=False)
+        x, _ = self.rnn(x, state)
+        x, _ = pad_packed_sequence(x)
+        return x.sum(0)
+""",
+    ),
+}
+READ = "\n        out, (h, c) = self.rnn(packed)\n        return h + c\n"
+NOT_PADDED = [
+    ("LSTM(3, 4, batch_first=True)", PACK + READ, "the state of the cells is read"),
+    (
+        "GRU(3, 4, batch_first=True, bidirectional=True)",
+        LAYERS["gru"][1],
+        "the layer has `bidirectional=`: it may look ahead, or drop at random",
+    ),
+    (
+        "GRU(3, 4, 2, batch_first=True)",
+        LAYERS["gru"][1],
+        "the states of lower layers are only known at the end",
+    ),
+    (
+        "GRU(3, 4, batch_first=True)",
+        PACK + "\n        return self.rnn(packed)[0].data\n",
+        "the results aren't two variables",
+    ),
+]
 DECLINED = [
     (
         "CL301",
@@ -162,18 +212,25 @@ def test_truncated_normal_draws_the_same_distribution(tmp_path: Path) -> None:
 
 @pytest.mark.truth
 @pytest.mark.parametrize("lengths", [[5, 3], [2, 2]])
-def test_packed_gru_runs_padded(lengths: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", sorted(LAYERS))
+def test_packed_layer_runs_padded(which: str, lengths: list[int], tmp_path: Path) -> None:
     import torch
 
-    after = rewritten(PACKED, ["CL314", "CL315"])
-    assert "nn.GRU(" not in after
-    assert "pack_padded_sequence" not in after
+    layer, body = LAYERS[which]
+    text = PACKED.format(layer=layer, body=body.strip("\n"))
+    after = rewritten(text, ["CL314", "CL315"])
+    assert "_sequence(" not in after
     arguments = (torch.randn(2, 5, 3, requires_grad=True), torch.tensor(lengths))
-    want = outcome(PACKED, tmp_path / "before.py", arguments, compiled=False)
-    got = outcome(after, tmp_path / "after.py", arguments, compiled=True)
+    with torch._dynamo.config.patch(allow_rnn=True):  # it is put back
+        want = outcome(text, tmp_path / "before.py", arguments, compiled=False)
+        got = outcome(after, tmp_path / "after.py", arguments, compiled=True)
     torch.testing.assert_close(got, want)
-    made = module(after, tmp_path / "keys.py").f().state_dict()
-    assert list(made) == list(module(PACKED, tmp_path / "old.py").f().state_dict())
+
+
+@pytest.mark.parametrize(("layer", "body", "reason"), NOT_PADDED)
+def test_packed_layers_that_stay(layer: str, body: str, reason: str) -> None:
+    text = PACKED.format(layer=layer, body=body.strip("\n"))
+    assert any(reason in said for said in declined(text, "CL315"))
 
 
 def test_two_functions_get_two_operators() -> None:
