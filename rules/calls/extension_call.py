@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..rewrites.custom_op import as_operator
+from ..rewrites.resized import resized
 from ..torch_facts import TorchFacts
 from .packages import CAPTURED, PACKAGES
 from .seen import call_seen, shown, top
@@ -139,9 +140,10 @@ def f(x):
             yield call_seen(node, callee, text, "GB0007")
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Yield the call as a custom operator, where its results are known."""
+        """Yield what torch has for it, else a custom operator, where its results are known."""
         assert isinstance(sighting.node, ast.Call)
-        yield from as_operator(sighting.node, ctx, code)
+        found = list(resized(sighting.node, ctx, code))
+        yield from found or as_operator(sighting.node, ctx, code)
 
 
 def _foreign(fact: object) -> bool:
