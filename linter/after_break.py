@@ -46,8 +46,8 @@ def _settled(seen: Seen, breaks: list[Seen], ctx: Context) -> Finding | None:
         if (place := ctx.statement(other.node)) is not here
         and seen.made <= place.lineno < here.lineno
     ]
-    if not before:
-        return finding
+    if not before:  # of what came in, another function may have been told, and broke
+        return finding if seen.made else replace(finding, certainty=Certainty.LIKELY)
     for other in before:
         sure = other.finding.certainty is Certainty.CERTAIN
         if sure and _always_before(ctx.statement(other.node), here, ctx):

@@ -83,6 +83,12 @@ _CHOOSING = (
         "nn.Module.forward (auto, the default of check), or all code with tensors or arrays "
         "(all, the default of reconcile).",
     ),
+    click.option(
+        "--training/--no-training",
+        default=None,
+        help="Modules are compiled in training mode: what only that mode runs into is reported "
+        "as a break, what only evaluation does as advice. Default: the other way round.",
+    ),
 )
 _RUNNING = (
     click.option("--output-file", "-o", metavar="FILE", help="Write the report to this file."),

@@ -63,6 +63,7 @@ class Settings:
     severity: Severity = Severity.INFO
     target_torch: str = ""
     entry: str = "auto"
+    training: bool = False
     entry_points: tuple[str, ...] = ()
     src: tuple[str, ...] = (".", "src")
     follow: tuple[str, ...] = ()
@@ -87,6 +88,7 @@ class Settings:
             roots,
             self.follow,
             target,
+            self.training,
         )
 
 
@@ -302,6 +304,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "severity": lambda value: Severity(one_of(value, tuple(s.value for s in Severity))),
     "target-torch": lambda value: parse_target(_string(value)),
     "entry": lambda value: one_of(value, ENTRIES),
+    "training": _boolean,
     "entry-points": lambda value: tuple(parse_entry_point(item) for item in _strings(value)),
     "src": _strings,
     "follow": _strings,

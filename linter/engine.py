@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
-from ..rules.base.facts import Origin
-from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Span
+from ..rules.base.facts import Array, Origin
+from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Severity, Span
+from ..rules.base.reading import shown
 from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.torch_facts import load
@@ -17,6 +18,7 @@ from .after_break import Seen, settle
 from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
 from .analysis.operators import boolean
+from .analysis.usual import usual_truth
 from .context import FrameContext
 from .dispatch import Chosen, Dispatch
 from .dynamo_settings import lifted, offered, settings_of
@@ -179,10 +181,18 @@ def _made(sighting: Sighting, ctx: FrameContext, function: ast.AST) -> int:
 def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) -> Finding:
     breaks = rule.breaks if sighting.breaks is None else sighting.breaks
     severity = sighting.severity or rule.severity or severity_of(breaks)
+    message = sighting.message
+    rarely = _rarely(sighting, ctx, frame) if breaks else ""
+    if rarely:
+        breaks, severity, message = (), Severity.INFO, f"{message}, {rarely}"
     certainty = sighting.certainty
     if certainty is None:
         sure = (sighting.fact is None or sighting.fact.sure) and not _guarded(sighting.node, ctx)
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
+    if certainty is Certainty.CERTAIN and (
+        _in_rare_block(sighting.node, ctx, frame) or _from_elsewhere(sighting, ctx)
+    ):
+        certainty = Certainty.LIKELY
     lines = frame.module
     statement = ctx.statement(sighting.node)
     origin = sighting.origin or (sighting.fact.origin if sighting.fact is not None else None)
@@ -195,7 +205,7 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
         path=ctx.path,
         span=_span(lines, sighting.node),
         statement=_header(lines, statement),
-        message=sighting.message,
+        message=message,
         severity=severity,
         breaks=breaks,
         graph_breaks=rule.graph_breaks if sighting.graph_breaks is None else sighting.graph_breaks,
@@ -211,17 +221,58 @@ def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
     `x is not None and x.any()` on the caller. Tests of tensor data don't count, which break by
     themselves.
     """
+    return any(_configured(test, ctx) for test, _ in _guards(node, ctx))
+
+
+def _guards(node: ast.AST, ctx: FrameContext) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the tests in the node's own statement that it is behind, and what they must give."""
     child: ast.AST = node
     for parent in ctx.ancestors(node):
         if isinstance(parent, ast.stmt):
-            break
+            return
         if isinstance(parent, ast.IfExp) and child is not parent.test:
-            if _configured(parent.test, ctx):
-                return True
+            yield parent.test, child is parent.body
         elif isinstance(parent, ast.BoolOp):
-            places = [i for i, value in enumerate(parent.values) if value is child]
-            before = parent.values[: places[0]] if places else []
-            if any(_configured(value, ctx) for value in before):
+            for value in parent.values:
+                if value is child:
+                    break
+                yield value, isinstance(parent.op, ast.And)
+        child = parent
+
+
+def _rarely(sighting: Sighting, ctx: FrameContext, frame: Frame) -> str:
+    """Say when the statement breaks, where that isn't so in the usual configuration."""
+    if sighting.fact is not None and sighting.fact.rare:
+        return (
+            "in evaluation only" if frame.analyzer.project.options.training else "in training only"
+        )
+    for test, needed in _guards(sighting.node, ctx):
+        if usual_truth(frame, test) is (not needed):
+            return f"only where `{shown(test)}` {'holds' if needed else 'fails'}"
+    return ""
+
+
+def _from_elsewhere(sighting: Sighting, ctx: FrameContext) -> bool:
+    """Say whether a NumPy value or a random number came in from another function.
+
+    Had the graph broken before the call, it would be an ordinary number here.
+    """
+    fact = sighting.fact
+    if not isinstance(fact, Array) and getattr(fact, "how", "") != "random":
+        return False
+    assert fact is not None
+    story = [] if fact.origin is None else fact.origin.chain(8)
+    first, last = getattr(ctx.function, "lineno", 1), getattr(ctx.function, "end_lineno", 1)
+    inside = [step.path == ctx.path and first < step.line <= last for step in story]
+    return not inside or not all(inside)
+
+
+def _in_rare_block(node: ast.AST, ctx: FrameContext, frame: Frame) -> bool:
+    """Say whether the node's statement runs in another configuration than the usual one."""
+    child: ast.AST = node
+    for parent in ctx.ancestors(node):
+        if isinstance(parent, ast.If) and child is not parent.test:
+            if usual_truth(frame, parent.test) is (child not in parent.body):
                 return True
         child = parent
     return False
@@ -310,7 +361,7 @@ def _merged(findings: list[Finding]) -> list[Finding]:
             continue
         modes = tuple(m for m in Mode if m in old.breaks or m in finding.breaks)
         sure = finding.certainty is Certainty.CERTAIN and old.certainty is not Certainty.CERTAIN
-        chosen = finding if sure else old
+        chosen = finding if sure or (finding.breaks and not old.breaks) else old
         severity = severity_of(modes) if modes else chosen.severity
         best[key] = replace(chosen, breaks=modes, severity=severity, region=old.region)
     for key, modes in certain.items():

@@ -38,6 +38,8 @@ class AnalysisOptions:
     follow        top-level installed packages whose source is analysed as if part of the project
     entry_points  "package.module:qualified.name" of callables that are compiled elsewhere
     target_torch  torch minor version, such as "2.13"
+    training      whether modules are compiled in training mode; what only the other mode runs into
+                  is told as advice
     fixes         whether rules are asked for rewrites
     """
 
@@ -46,6 +48,7 @@ class AnalysisOptions:
     roots: tuple[str, ...] = ()
     follow: tuple[str, ...] = ()
     target_torch: str = ""
+    training: bool = False
     fixes: bool = False
 
 

@@ -13,15 +13,12 @@ from ..rules.base.finding import Severity
 from .config import Settings, parse_target
 
 Options = Mapping[str, Any]
+_PLAIN = ("entry", "training", "output_format", "jobs", "force_exclude", "respect_gitignore")
 
 
 def overriding(options: Options) -> Callable[[Settings], Settings]:
     """Return what puts the options over settings. Raises click.UsageError for bad values."""
-    changes: dict[str, Any] = {
-        name: options[name]
-        for name in ("entry", "output_format", "jobs", "force_exclude", "respect_gitignore")
-        if options[name] is not None
-    }
+    changes: dict[str, Any] = {name: options[name] for name in _PLAIN if options[name] is not None}
     if options["exclude"]:
         changes["exclude"] = options["exclude"]
     if options["severity"]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from ..rules.base.context import RegionOptions
 from ..rules.base.facts import (
     UNKNOWN,
-    Array,
     ClassRef,
     Const,
     Fact,
@@ -29,13 +28,13 @@ from ..rules.base.facts import (
 from .analysis import parameters
 from .analysis.analyzer import MAX_DEPTH, Analyzer
 from .analysis.calls import DISABLING, OPAQUE
-from .analysis.classes import find_method, is_module_class
+from .analysis.classes import find_method, is_module_class, resolve_ancestry
 from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
-from .analysis.stores import attributes
 from .index import ClassInfo, FunctionInfo, ModuleInfo
 from .index.nodes import all_nodes
 from .model import AnalysisOptions
+from .tensor_code import handles_tensors
 
 COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
@@ -61,6 +60,7 @@ class Entry:
 def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -> list[Entry]:
     """Return the entries that start in a module, each function at most once per set of options."""
     found: dict[tuple[FunctionInfo, RegionOptions], Entry] = {}
+    inherited: list[Entry] = []
 
     def add(entry: Entry) -> None:
         if not entry.function.decorator_names & (DISABLING | OPAQUE):
@@ -75,6 +75,7 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
     compiled = {function for function, _ in found}
     if settings.entry != "explicit":
         for cls in module.classes:
+            inherited += _inherited(analyzer, cls, settings.entry == "all")
             forward = cls.methods.get("forward")
             if forward is None or forward in compiled or not is_module_class(analyzer, cls):
                 continue
@@ -82,9 +83,45 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
             compiled.add(forward)
     if settings.entry == "all" and ("torch" in module.text or "numpy" in module.text):
         for function in module.functions:
-            if function not in compiled and _handles_tensors(analyzer, function):
+            if function not in compiled and handles_tensors(analyzer, function):
                 add(_entry(analyzer, function, "handles tensors or arrays (--entry all)"))
-    return list(found.values())
+    return [*found.values(), *inherited]
+
+
+def _inherited(analyzer: Analyzer, cls: ClassInfo, everything: bool) -> Iterator[Entry]:
+    """Yield methods that a class inherits and that call methods of its own.
+
+    What is passed to an override is only known there: `step` of a solver, called by the base
+    class's `integrate`. Without `everything` only `forward` counts.
+    """
+    bases = resolve_ancestry(analyzer, cls).classes[1:]
+    if not bases or not cls.methods:
+        return
+    seen = set(cls.methods)
+    for base in bases:
+        for name, method in base.methods.items():
+            if name in seen:
+                continue
+            seen.add(name)
+            if name != "forward" and not everything:
+                continue
+            if method.decorator_names & (DISABLING | OPAQUE) or not _calls_own(method, cls):
+                continue
+            if handles_tensors(analyzer, method):
+                this: Env = {parameters.first_name(method): analyzer.own(cls)}
+                yield _entry(analyzer, method, f"{name}, inherited by {cls.name}", known=this)
+
+
+def _calls_own(method: FunctionInfo, cls: ClassInfo) -> bool:
+    """Say whether a method calls one that the class defines, as `self.name(...)`."""
+    this = parameters.first_name(method)
+    return any(
+        type(node) is ast.Call
+        and type(node.func) is ast.Attribute
+        and node.func.attr in cls.methods
+        and getattr(node.func.value, "id", "") == this
+        for node in method.nodes
+    )
 
 
 def _entry(
@@ -313,69 +350,3 @@ def _passed(fact: Fact) -> Fact:
     if isinstance(fact, Union):
         return join_all(map(_passed, fact.options))
     return fact
-
-
-_QUIET_METHODS = frozenset(
-    [
-        "__init__",
-        "__repr__",
-        "__str__",
-        "extra_repr",
-        "__setstate__",
-        "__getstate__",
-        "__del__",
-        "__init_subclass__",
-        "__post_init__",
-        "reset_parameters",
-        "init_weights",
-        "_init_weights",
-        "__reduce__",
-        "__new__",
-        "__hash__",
-        "from_pretrained",
-        "save_pretrained",
-        "main",
-        "example_inputs",
-    ]
-)
-
-
-def _handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
-    """Say whether a function is about tensors: such a parameter, or torch or NumPy in its body."""
-    if function.name in _QUIET_METHODS or isinstance(function.node, ast.Lambda):
-        return False
-    for fact in parameters.guess(analyzer, function).values():
-        if any(_tensorlike(option) for option in options(fact)):
-            return True
-    if function.cls is not None and is_module_class(analyzer, function.cls):
-        return True
-    if any(
-        isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy")
-        for node in function.nodes
-    ):
-        return True
-    return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
-
-
-def _reads_tensors(analyzer: Analyzer, function: FunctionInfo, cls: ClassInfo) -> bool:
-    """Say whether a method reads attributes of its object that are tensors, or hold some."""
-    this = parameters.first_name(function)
-    read = {
-        node.attr
-        for node in function.nodes
-        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == this
-    }
-    if not read:
-        return False
-    table = attributes(analyzer, cls)
-    return any(_tensorlike(o) for name in read if name in table for o in options(table[name]))
-
-
-def _tensorlike(fact: Fact) -> bool:
-    if isinstance(fact, (Tensor, Array)):
-        return True
-    if isinstance(fact, Sequence):
-        return any(isinstance(o, Tensor) for o in options(fact.elem)) or any(
-            isinstance(o, Tensor) for item in fact.items or () for o in options(item)
-        )
-    return isinstance(fact, Mapping) and isinstance(fact.elem, Tensor)

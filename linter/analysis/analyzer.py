@@ -63,6 +63,7 @@ class Analyzer:
         self.guesses: dict[FunctionInfo, Env] = {}
         self.aliases: dict[ast.expr, Fact] = {}
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
+        self.mode_tests: dict[ast.expr, bool] = {}
         self._summaries: dict[object, Summary] = {}
         self._waiting: list[Summary] = []  # those that no rule has seen
         self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}

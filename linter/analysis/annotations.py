@@ -213,7 +213,7 @@ _TENSOR_WORD = re.compile(
     r"(?:^|[\s`~(.])(?:torch\.)?(?:autograd\.)?"
     r"(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|HalfTensor|Variable|ByteTensor)\b"
 )
-_ARRAY_WORD = re.compile(r"\s*`*(?:np\.|numpy\.)?ndarray\b(?![^,\n]*\bor\b)")
+_ARRAY_WORD = re.compile(r"\s*`*(?:(?:np\.|numpy\.)?ndarray|array[_-]like)\b(?![^,\n]*\bor\b)")
 _CONTAINER_WORD = re.compile(r"\b(list|tuple|dict|sequence|iterable|Dict|List|Tuple)\b", re.I)
 _SCALAR_WORD = re.compile(r"\b(int|float|bool|str|string|number|scalar)\b")
 

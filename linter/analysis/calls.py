@@ -364,6 +364,8 @@ def _object_method(
             return objects.module_call(frame, node, cls, given.args, given.kwargs)
         if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):
             return this
+    if cls == "torch.Generator" and name in ("manual_seed", "set_state"):
+        return this
     if cls.startswith("numpy.random."):
         origin = frame.origin(node, f"`{frame.module.segment(node)}`")
         if objects.draws_array(name, given.args, given.kwargs):

@@ -165,8 +165,7 @@ def numpy_call(
         return Static("dtype")
     if source is None:
         if not all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values):
-            made = last in _TO_ARRAY and bool(args) and isinstance(args[0], Unknown)
-            return Array(origin=at(frame, node, None), sure=False) if made else UNKNOWN
+            return _of_unknown(frame, node, last, args, kwargs)
         # Dynamo knows the value of a NumPy scalar, not what is in an array
         scalar = not any(isinstance(v, Sequence) for v in values)
         scalar = scalar and last not in _FROM_SCALARS
@@ -179,6 +178,25 @@ def numpy_call(
     rank = 0 if last in REDUCE and not kwargs and len(args) == 1 else None
     dtype = "bool" if last in BOOL else ""
     return Array(rank, dtype, constant, origin=at(frame, node, source.origin), sure=source.sure)
+
+
+def _of_unknown(
+    frame: Frame, node: ast.Call, last: str, args: list[Fact], kwargs: dict[str, Fact]
+) -> Fact:
+    """What NumPy gives for a value of unknown type: an array, or a scalar if that was a number.
+
+    Sums and the like are asked for of several values. What a function of each element gives for a
+    number is as good as one in most places, so there nothing is known.
+    """
+    if not args or not isinstance(args[0], Unknown):
+        return UNKNOWN
+    if last in _TO_ARRAY:
+        return Array(origin=at(frame, node, None), sure=False)
+    if last not in REDUCE:
+        return UNKNOWN
+    rank = 0 if len(args) == 1 and not kwargs else None
+    dtype = "bool" if last in BOOL else ""
+    return Array(rank, dtype, last in ("max", "min"), origin=at(frame, node, None), sure=False)
 
 
 def _numpy_draw(

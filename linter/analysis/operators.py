@@ -246,6 +246,8 @@ def _compare_values(node: ast.AST, op: ast.cmpop, left: Fact, right: Fact) -> Fa
                     return FromTensor("bool", option.how, origin=option.origin, sure=option.sure)
         if any(isinstance(o, ShapeInt) for o in options(left.element())):
             return ShapeInt("bool")
+    if any(isinstance(fact, Const) and fact.kind == "str" for fact in pair):
+        return Static("bool")  # tensors aren't compared with words
     if any(isinstance(fact, Unknown) for fact in pair):
         return UNKNOWN
     return Static("bool")

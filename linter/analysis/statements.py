@@ -17,6 +17,7 @@ from ...rules.base.facts import (
     Unknown,
     join_all,
 )
+from . import usual
 from .binding import assign
 from .calls import CONSTANT_CALLS, call_method_named
 from .expressions import element_of, evaluate
@@ -83,7 +84,26 @@ def _if(frame: Frame, stmt: ast.If) -> None:
         refine(frame, stmt.test, positive)
         execute(frame, arm)
         after.append(frame.env)
+    if len(after) == 2:
+        _mark_rare(frame, stmt.test, *after)
     frame.env = join_envs(after)
+
+
+def _mark_rare(frame: Frame, test: ast.expr, held: Env | None, failed: Env | None) -> None:
+    """Mark tensors that stand where the usual mode of a module leaves a plain value.
+
+    `skip = False`, then `if self.training: skip = torch.rand([]) < p`.
+    """
+    if held is None or failed is None or not usual.asks_mode(frame, test):
+        return
+    truth = usual.usual_truth(frame, test)
+    if truth is None:
+        return
+    common, odd = (held, failed) if truth else (failed, held)
+    for name, fact in odd.items():
+        other = common.get(name)
+        if other is not fact and isinstance(other, (Const, Static)) and other != NONE:
+            odd[name] = usual.rare(fact)
 
 
 def _for(frame: Frame, stmt: ast.For | ast.AsyncFor) -> None:

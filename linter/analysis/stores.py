@@ -91,6 +91,13 @@ def constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
     return table
 
 
+def assigned_attributes(method: FunctionInfo) -> set[str]:
+    """Return the names of the attributes that a method assigns on its object."""
+    this = parameters.first_name(method)
+    pairs = (_attribute_assignments(node, this) for node in _assignments(method))
+    return {attr for assigned in pairs for attr, _ in assigned}
+
+
 def _assignments(method: FunctionInfo) -> list[ast.AST]:
     return [node for node in method.nodes if type(node) in _ASSIGNMENTS]
 

@@ -19,10 +19,15 @@ from .valueclass import valueclass
 
 @valueclass
 class Fact:
-    """Base of all facts. `sure` is False when the fact rests on a guess, such as a use tell."""
+    """Base of all facts. `sure` is False when the fact rests on a guess, such as a use tell.
+
+    `rare` says that the value is only this where the usual configuration isn't (see
+    `linter.analysis.usual`), and a plain number or flag otherwise.
+    """
 
     origin: Origin | None = field(default=None, compare=False, repr=False, kw_only=True)
     sure: bool = field(default=True, kw_only=True)
+    rare: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @valueclass

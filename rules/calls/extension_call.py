@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..base import Code, Context, Example, Fix, Instance, Rule, Sighting, options
+from ..base import Certainty, Code, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..rewrites.custom_op import as_operator
 from ..rewrites.resized import resized
 from ..torch_facts import TorchFacts
@@ -14,6 +15,7 @@ from .seen import call_seen, shown, top
 
 # Owned by other rules, or replaced by Dynamo.
 _ARRAYS = ("numpy.asarray", "numpy.array")
+_PARTLY = frozenset({"scipy"})
 _ELSEWHERE = frozenset({"numpy", "random", "re", "abc", "importlib", "linecache", "tqdm"})
 
 
@@ -134,7 +136,10 @@ def f(x):
             return  # the call that made the object is reported already
         id = PACKAGES.get(package, "")
         if id:
-            yield call_seen(node, callee, f"`{shown(node)}` runs code that Dynamo can't trace", id)
+            text = f"`{shown(node)}` runs code that Dynamo can't trace"
+            seen = call_seen(node, callee, text, id)
+            # Some of what is written in Python there is traced, until it calls what isn't.
+            yield replace(seen, certainty=Certainty.LIKELY) if package in _PARTLY else seen
         elif ctx.torch.skipped_module(name):
             text = f"`{shown(node)}`: `{package}` is on the list of packages that are never traced"
             yield call_seen(node, callee, text, "GB0007")

@@ -36,6 +36,14 @@ _OWNED = frozenset(
 )
 # Captured by no mode, though torch's tables would let fullgraph make a symbol of the size.
 _ALWAYS = frozenset({"combinations"})
+# Operators of another package, which torch's tables don't know.
+_ELSEWHERE = frozenset(
+    {"torch.ops.torchvision.nms"}
+    | {
+        f"torchvision.ops.{name}"
+        for name in ("nms", "batched_nms", "boxes.nms", "boxes.batched_nms")
+    }
+)
 
 
 class DataOperator(Rule):
@@ -44,7 +52,8 @@ class DataOperator(Rule):
     ## What it does
     Flags every operator that torch itself tags as data-dependent (`data_dependent_output`,
     `dynamic_output_shape`) and that has no rule of its own: `torch.cov`, `torch.corrcoef`,
-    `torch.linalg.lstsq`, `torch.combinations`.
+    `torch.linalg.lstsq`, `torch.combinations`; and torchvision's `nms`, which keeps as many boxes
+    as the data says.
 
     ## Why it matters
     Shapes can't be followed through them while capturing: the graph breaks. Those named here
@@ -104,6 +113,8 @@ def f(x: torch.Tensor):
 
     def answers(self, name: str, torch: TorchFacts) -> bool:
         """Say whether the callee is tagged, and no other rule's."""
+        if name in _ELSEWHERE:
+            return True
         last = name.rpartition(".")[2]
         if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):
             return False

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..base import Array, Certainty, Const, Context, Fact, Sequence, Tensor, options
+from ..base import Array, Certainty, Const, Context, Fact, Sequence, Static, Tensor, options
 from .data import held
 
 _NAMED = re.compile(r"(^|_)masks?(_bool)?$", re.IGNORECASE)
@@ -48,8 +48,9 @@ def _pieces(fact: Fact) -> Iterator[Fact]:
 
 
 def _bools(fact: Sequence) -> bool:
-    return bool(fact.items) and all(
-        isinstance(item, Const) and isinstance(item.value, bool) for item in fact.items or ()
+    items = (fact.elem,) if fact.items is None else fact.items
+    return bool(items) and all(
+        isinstance(item, (Const, Static)) and item.kind == "bool" for item in items
     )
 
 

@@ -59,6 +59,9 @@ SIZES: dict[str, tuple[Parameter, ...]] = {
     "pad": (Parameter("pad", 1, None), Parameter("value", 3, None, "both", True)),
     "unfold": (Parameter("size", None, 1, "both", True), Parameter("step", None, 2, "both", True)),
 }
+_NUMPY = frozenset(
+    f"numpy.{name}" for name in ("zeros", "ones", "empty", "full", "eye", "arange", "linspace")
+)
 _DIM = Parameter("dim", None, None, "both", True)
 NUMBERS: dict[str, tuple[Parameter, ...]] = {
     "select": (Parameter("index", 2, 1),),
@@ -115,7 +118,7 @@ def arguments(
     call: ast.Call, callee: Callee, ctx: Context, table: dict[str, tuple[Parameter, ...]]
 ) -> Iterator[tuple[Parameter, ast.expr]]:
     """Yield (parameter, argument) for the operator's numbers that the call gives."""
-    if not callee.name.startswith("torch."):
+    if not callee.name.startswith("torch.") and callee.name not in _NUMPY:
         return
     method = is_method(callee)
     for parameter in table.get(operation(callee.name), ()):

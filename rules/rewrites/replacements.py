@@ -117,6 +117,17 @@ def unvalidated(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     yield code.fix("leave `validate_args` to the default", [code.replace(call, text)])
 
 
+def number_last(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the fix that passes the factor of an old in-place signature by name."""
+    method = ctx.callee(call).name.rpartition(".")[2]
+    if method == "type" or call.keywords:
+        raise Declined("name the dtype that is meant")
+    name = "alpha" if method == "add_" else "value"
+    factor, *tensors = [code.text(arg) for arg in call.args]
+    text = f"{code.text(call.func)}({', '.join(tensors)}, {name}={factor})"
+    yield code.fix(f"pass the factor as `{name}=`", [code.replace(call, text)])
+
+
 def uncached(decorator: ast.expr, name: str, code: Code) -> Iterator[Fix]:
     """Yield the fix that makes a plain property of a cached one."""
     for part in ast.walk(code.module):
@@ -135,4 +146,4 @@ def operand(node: ast.expr, code: Code) -> str:
     return text if isinstance(node, simple) else f"({text})"
 
 
-__all__ = ["copied", "operand", "plain", "uncached", "unvalidated"]
+__all__ = ["copied", "number_last", "operand", "plain", "uncached", "unvalidated"]

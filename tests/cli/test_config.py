@@ -41,6 +41,7 @@ extend-select = ["CL102"]
 severity = "warning"
 target-torch = "2.13.0+cpu"
 entry = "all"
+training = true
 entry-points = ["pkg.mod:Model.forward"]
 src = ["lib"]
 follow = ["timm"]

@@ -1,0 +1,87 @@
+"""Which functions are about tensors: those that `--entry all` takes for compiled."""
+
+from __future__ import annotations
+
+import ast
+
+from ..rules.base.facts import Array, Fact, Mapping, Sequence, Tensor, options
+from .analysis import parameters
+from .analysis.analyzer import Analyzer
+from .analysis.classes import is_module_class
+from .analysis.stores import attributes
+from .index import ClassInfo, FunctionInfo
+
+_QUIET_METHODS = frozenset(
+    [
+        "__init__",
+        "__repr__",
+        "__str__",
+        "extra_repr",
+        "__setstate__",
+        "__getstate__",
+        "__del__",
+        "__init_subclass__",
+        "__post_init__",
+        "reset_parameters",
+        "init_weights",
+        "_init_weights",
+        "__reduce__",
+        "__new__",
+        "__hash__",
+        "from_pretrained",
+        "save_pretrained",
+        "main",
+        "example_inputs",
+    ]
+)
+
+
+def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether a function is about tensors: such a parameter, or torch or NumPy in its body."""
+    if isinstance(function.node, ast.Lambda):
+        return False
+    if function.name in _QUIET_METHODS and not _makes_object(analyzer, function):
+        return False
+    for fact in parameters.guess(analyzer, function).values():
+        if any(_tensorlike(option) for option in options(fact)):
+            return True
+    if function.name == "__init__":
+        return False
+    if function.cls is not None and is_module_class(analyzer, function.cls):
+        return True
+    if any(
+        isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy")
+        for node in function.nodes
+    ):
+        return True
+    return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
+
+
+def _makes_object(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether it is the constructor of objects that regions make: modules are made before."""
+    cls = function.cls
+    return function.name == "__init__" and cls is not None and not is_module_class(analyzer, cls)
+
+
+def _reads_tensors(analyzer: Analyzer, function: FunctionInfo, cls: ClassInfo) -> bool:
+    """Say whether a method reads attributes of its object that are tensors, or hold some."""
+    this = parameters.first_name(function)
+    read = {
+        node.attr
+        for node in function.nodes
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == this
+    }
+    if not read:
+        return False
+    table = attributes(analyzer, cls)
+    return any(_tensorlike(o) for name in read if name in table for o in options(table[name]))
+
+
+def _tensorlike(fact: Fact) -> bool:
+    if isinstance(fact, (Tensor, Array)):
+        return True
+    if isinstance(fact, Sequence):
+        return any(isinstance(o, Tensor) for o in options(fact.elem)) or any(
+            isinstance(o, Tensor) for item in fact.items or () for o in options(item)
+        )
+    return isinstance(fact, Mapping) and isinstance(fact.elem, Tensor)
