@@ -10,6 +10,7 @@ from ..rules.base.facts import UNKNOWN, Array, Const, Fact, FromTensor, Tensor, 
 from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
 from .analysis.higher_order import apply
+from .analysis.usual import usual_truth
 from .compiled import compiled_by
 from .index.nodes import own_nodes, parents_of
 
@@ -50,6 +51,10 @@ class FrameContext:
     def fact(self, node: ast.expr) -> Fact:
         """Return what is known of the expression's value."""
         return self._frame.facts.get(node, UNKNOWN)
+
+    def usual(self, node: ast.expr) -> bool | None:
+        """Return what a test gives in the usual configuration, None where nothing says."""
+        return usual_truth(self._frame, node)
 
     def reached(self, node: ast.AST) -> bool:
         """Say whether captured code can run this node."""

@@ -231,8 +231,8 @@ def docstring_facts(text: str | None) -> dict[str, Fact]:
     pairs += [(m[1], m[2]) for m in _NUMPY.finditer(text)]
     pairs += [(m[2], m[1] or m[3]) for m in _SPHINX.finditer(text)]
     for name, kind in pairs:
-        if name in found:
-            continue
+        if name in found or name.endswith(("type", "cls", "class")):
+            continue  # `output_type: torch.Tensor or np.ndarray` speaks of the class
         hit = _TENSOR_WORD.search(kind)
         if hit is None and _ARRAY_WORD.match(kind):
             found[name] = Array(sure=False)

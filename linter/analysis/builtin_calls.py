@@ -209,9 +209,12 @@ def _isinstance(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     if len(given.args) != 2:
         return Static("bool")
     classes = class_options(given.args[1])
-    if not classes:
-        return Static("bool")
-    verdicts = {is_instance(option, classes) for option in options(given.args[0])}
+    return is_one_of(given.args[0], classes) if classes else Static("bool")
+
+
+def is_one_of(fact: Fact, classes: list[Fact]) -> Fact:
+    """Return what asking for the class of a value gives."""
+    verdicts = {is_instance(option, classes) for option in options(fact)}
     if len(verdicts) == 1:
         verdict = verdicts.pop()
         if verdict is not None:

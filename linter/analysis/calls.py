@@ -279,6 +279,8 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
         made = higher_order.higher_order(frame, node, name, given)
         if made is not None:
             return made
+    if name == "torch.is_tensor" and given.args:
+        return builtin_calls.is_one_of(given.args[0], [Extern("torch.Tensor")])
     if top == "torch":
         made = objects.construct(frame, node, name, given.args, given.kwargs)
         if made is not None:

@@ -138,7 +138,7 @@ def _tensor_binary(
         constant = all(getattr(fact, "constant", True) for fact in pair if isinstance(fact, Array))
         if any(isinstance(fact, FromTensor) for fact in pair):
             constant = False
-        return Array(rank, dtype, constant, origin=first.origin, sure=sure)
+        return Array(rank, dtype, constant, origin=first.origin, sure=sure, rare=first.rare)
     known = all(getattr(fact, "role", "constant") == "constant" for fact in pair)
     return Tensor(
         rank,
@@ -148,6 +148,7 @@ def _tensor_binary(
         "constant" if known and not any(isinstance(fact, FromTensor) for fact in pair) else "",
         origin=first.origin,
         sure=sure,
+        rare=first.rare,
     )
 
 
@@ -226,7 +227,10 @@ def _compare_values(node: ast.AST, op: ast.cmpop, left: Fact, right: Fact) -> Fa
             ):
                 return Static("bool")
             return _tensor_binary(node, ast.Add(), found, pair).__class__(
-                *_bool_like(found, pair), origin=found[0].origin, sure=found[0].sure
+                *_bool_like(found, pair),
+                origin=found[0].origin,
+                sure=found[0].sure,
+                rare=found[0].rare,
             )
     for fact in pair:
         if isinstance(fact, FromTensor):

@@ -146,11 +146,13 @@ def _own_name(frame: Frame) -> str:
 
 
 def _default(analyzer: Analyzer, function: FunctionInfo, name: str, given: Env) -> Fact | None:
-    """Return the default of a parameter, unless what it is says that tensors are meant."""
+    """Return the default of a parameter, unless that is None where a tensor may be given."""
+    default = analyzer.static_value(function.module, function.signature.defaults[name])
+    optional = isinstance(default, Const) and default.value is None
     fact = given.get(name, UNKNOWN)
-    if any(isinstance(o, Tensor) and o.sure for o in options(fact)):
+    if optional and any(isinstance(o, Tensor) and o.sure for o in options(fact)):
         return None
-    return analyzer.static_value(function.module, function.signature.defaults[name])
+    return default
 
 
 def _initial(analyzer: Analyzer, cls: ClassInfo, name: str) -> Fact | None:

@@ -63,6 +63,11 @@ class Context(Protocol):
         """Return what is known of the expression's value (Unknown when not reached)."""
         ...
 
+    def usual(self, node: ast.expr) -> bool | None:
+        """Return the truth of the expression where flags have their defaults and modules the
+        usual mode; None where nothing says."""
+        ...
+
     def reached(self, node: ast.AST) -> bool:
         """Say whether captured code can run this node (False under is_compiling() guards)."""
         ...

@@ -16,6 +16,7 @@ from ..base import (
     Fix,
     Instance,
     Rule,
+    Severity,
     Sighting,
     options,
 )
@@ -147,11 +148,14 @@ def _passed(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         if given:
             maybe = any(isinstance(fact, Const) for fact in facts)
             text = f"`{shown(keyword.value)}` is a generator, which can't be put in a graph"
+            seldom = maybe and ctx.usual(keyword.value) is False
             yield Sighting(
                 node,
-                text,
+                f"{text}, only where one is passed" if seldom else text,
                 given[0],
                 certainty=Certainty.LIKELY if maybe else None,
+                breaks=() if seldom else None,
+                severity=Severity.INFO if seldom else None,
                 graph_breaks=("GB0055",),
             )
 

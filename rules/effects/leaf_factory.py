@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting
+from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
 from ..rewrites.autograd import unflagged
 from ..torch_facts import TorchFacts
@@ -90,7 +90,11 @@ def f(x, train=False):
             return
         certainty = Certainty.CERTAIN if isinstance(fact, Const) else Certainty.LIKELY
         what = f"`{shown(node)}` makes an autograd leaf inside the region"
-        yield Sighting(node, what, certainty=certainty)
+        if ctx.usual(flag) is False:
+            text = f"{what}, only where `{shown(flag)}` holds"
+            yield Sighting(node, text, breaks=(), severity=Severity.INFO)
+        else:
+            yield Sighting(node, what, certainty=certainty)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor without the flag."""
