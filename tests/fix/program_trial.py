@@ -66,7 +66,7 @@ def _attempt(text: str, prover: Proves) -> Tried:
         return Tried(CLEAN, text)
     made = repair(subject, prover, Policy())
     reason = "; ".join([*made.problems, *_reasons(made)])
-    if made.problems:
+    if any("isn't Python" in problem for problem in made.problems):
         return Tried(WRONG, text, made.text, reason)
     if not made.changed:
         offered = any(finding.fixes for finding in subject.findings)
