@@ -1,7 +1,6 @@
 """Functions made again from rewritten source, in place of the ones that exist."""
 
 from __future__ import annotations
-import __future__
 
 import ast
 import copy
@@ -23,7 +22,6 @@ from .model import Repair
 from .repair import Policy, repair
 from .subject import alone
 
-_FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _ALIAS = "__rewritten_{}__"  # no private name, for which a class would write its own
 _ADDED = "__compile_lint_added__"  # statements that rewrites have added to a module
 
@@ -152,7 +150,7 @@ class Source:
                 raise RewriteError(f"the rewrite changes `{taken[0]}` of the module")
             if needed - scope.keys():
                 self._place(stmt)
-                exec(self._compiled([stmt], 0), scope)
+                exec(self._compiled(stmt), scope)
             done.add(text)
 
     def _names_read(self) -> set[str]:
@@ -183,7 +181,7 @@ class Source:
             inside = ast.parse(f"class {holder}: pass").body[0]
             assert isinstance(inside, ast.ClassDef)
             inside.body, outer.body = [node], [inside]
-        code = _code_named(self._compiled([outer], function.__code__.co_flags), node.name)
+        code = _code_named(self._compiled(outer), node.name)
         cells = dict(zip(free, function.__closure__ or ()))
         missing = [cell for cell in code.co_freevars if cell not in cells]
         if missing:
@@ -210,9 +208,11 @@ class Source:
                     old = self._lines[line]
                     setattr(part, field, old + moved if old >= start else old)
 
-    def _compiled(self, body: list[ast.stmt], flags: int) -> types.CodeType:
-        module = ast.fix_missing_locations(ast.Module(body, []))
-        return compile(module, self.path, "exec", flags & _FUTURES, dont_inherit=True)
+    def _compiled(self, stmt: ast.stmt) -> types.CodeType:
+        body = self._old_tree.body
+        futures = [s for s in body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
+        module = ast.fix_missing_locations(ast.Module([*futures, stmt], []))
+        return compile(module, self.path, "exec", dont_inherit=True)
 
 
 def _source_of(owner: Any, name: str) -> tuple[str, list[str]]:
