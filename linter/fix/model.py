@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...rules.base.finding import Finding, Fix, Safety
 from ..discover import Target
 from ..model import SourceFile
-from ..prove.model import Status, Verdict
+from ..prove.model import Verdict
 
 Key = tuple[str, str, str, int]
 
@@ -83,7 +83,7 @@ class Judged:
     @property
     def proved(self) -> bool:
         """Whether the change was compiled and compared, and everything held."""
-        return self.verdict is not None and self.verdict.status is Status.PROVED
+        return self.verdict is not None and self.verdict.held
 
 
 @dataclass(frozen=True, slots=True)

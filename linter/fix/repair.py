@@ -79,7 +79,7 @@ class _Search:
         """
         verdict = self._prove(everything)
         verdicts = {change.key: verdict for change in everything.changes}
-        if verdict.status is Status.PROVED:
+        if verdict.held:
             return everything, verdicts
         kept: dict[Key, int] = {}
         for group in _groups(everything.changes):
@@ -92,7 +92,7 @@ class _Search:
                     break
                 for key in group - kept.keys():
                     verdicts[key] = verdict
-                if verdict.status is Status.PROVED:
+                if verdict.held:
                     kept = levels
                     break
         safe = self._safe(everything.changes, verdicts) - kept.keys()

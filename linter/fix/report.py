@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import unified_diff
 
 from ...rules.base.finding import Safety
-from ..prove.model import Verdict
+from ..prove.model import Status, Verdict
 from .model import Judged, Repair
 
 
@@ -55,7 +55,8 @@ def status(judged: Judged) -> str:
     verdict = judged.verdict
     if judged.proved:
         assert verdict is not None
-        return "proved: " + proof(verdict)
+        start = f"{verdict.reason} · " if verdict.reason else ""
+        return f"{verdict.status.value}: {start}{proof(verdict)}"
     if judged.change.fix.safety is Safety.SAFE and judged.applied:
         return "safe by construction" + (f"; {judged.reason}" if judged.reason else "")
     word = verdict.status.value if verdict is not None else "not proved"
@@ -85,8 +86,10 @@ def summary(repairs: Sequence[Repair], written: int, applied: str = "Fixed") -> 
     every = [judged for repair in repairs for judged in repair.judged]
     done = [judged for judged in every if judged.applied]
     proved = sum(judged.proved for judged in done)
+    mended = sum(j.verdict is not None and j.verdict.status is Status.MENDED for j in done)
     safe = sum(not j.proved and j.change.fix.safety is Safety.SAFE for j in done)
-    kinds = [f"{proved} proved", *([f"{safe} safe by construction"] if safe else [])]
+    kinds = [f"{proved - mended} proved", *([f"{mended} mended"] if mended else [])]
+    kinds += [f"{safe} safe by construction"] if safe else []
     rest = len(done) - proved - safe
     kinds += [f"{rest} unproved"] if rest else []
     text = f"{applied} {_count(len(done), 'finding')}"

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+_HITS = 10_000
 _PREFIX = "__compile_lint_"  # ends in two underscores, too: classes don't mangle such names
 _READS = frozenset("item tolist int nonzero unique argwhere unique_consecutive".split())
 _MAKERS = frozenset(
     "ones zeros tensor full ones_like zeros_like full_like new_ones new_zeros new_full as_tensor "
     "bool int float".split()
 )
+
+
+class Endless(Exception):
+    """A run turned its loops so often that its input is taken for one on which they never end."""
 
 
 @dataclass(slots=True)
@@ -47,6 +52,7 @@ class Arms:
             ast.fix_missing_locations(tree), path, "exec", dont_inherit=True
         )
         self._now: set[int] = set()
+        self._hits = 0
         self._log: list[int] = []
 
     def install(self, module: types.ModuleType) -> None:
@@ -57,6 +63,7 @@ class Arms:
     def start(self) -> None:
         """Forget what the last run reached."""
         self._now.clear()
+        self._hits = 0
 
     def reached(self) -> set[int]:
         """The numbers of the arms that ran since `start`."""
@@ -83,6 +90,10 @@ class Arms:
 
     def _hit(self, number: int) -> None:
         self._now.add(number)
+        self._hits += 1
+        if self._hits > _HITS:
+            self._hits = 0
+            raise Endless(f"a loop turned {_HITS} times")
 
     def _left(self, stopped: int, stops_on: bool, value: Any) -> Any:
         """The operand of `and`/`or`: the expression ends with it when its truth is `stops_on`."""

@@ -15,6 +15,7 @@ import torch
 
 _TRIES = 1500
 _PLANS = 3
+_OTHERS = 4  # plans besides those, for parameters that take tensors and other things
 _RANKS = (2, 1, 3, 4, 0)
 _SIZES = {0: (), 1: (5,), 2: (3, 5), 3: (2, 3, 5), 4: (2, 3, 5, 5), 5: (2, 3, 2, 5, 5)}
 _DTYPES = {str(d)[6:]: d for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
@@ -25,11 +26,15 @@ _WIDTH = 4  # what required sizes of constructors are set to: equal ones fit eac
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """One parameter's candidates: ("tensor", shape, dtype) or ("value", anything)."""
+    """One parameter's candidates: ("tensor", shape, dtype) or ("value", anything).
+
+    `several` says that it is known to take tensors and other things: then both are to be tried.
+    """
 
     name: str
     options: tuple[tuple[Any, ...], ...]
     positional: bool = True
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Plan:
     """A choice for every parameter."""
 
     picks: tuple[tuple[str, tuple[Any, ...], bool], ...]
+    other: bool = False  # the same arguments as another plan's, but one is of another kind
 
     def make(self, module: types.ModuleType) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Make the arguments; draws from torch's generator."""
@@ -65,18 +71,45 @@ def plans(
         kinds = tuple(o[1] if o[0] == "tensor" else None for _, o, _ in plan.picks)
         if kinds in shown:
             continue
-        torch.manual_seed(0)
-        try:
-            args, kwargs = plan.make(module)
-            with torch.no_grad():
-                fn(*args, **kwargs)
-        except (Exception, SystemExit) as error:
-            if not _deliberate(error, fn):
-                continue
+        if not _runs(plan, module, fn):
+            continue
         shown.add(kinds)
         yield plan
+        if len(shown) == 1:
+            others = _others(plan, wants)
+            yield from itertools.islice((p for p in others if _runs(p, module, fn)), _OTHERS)
         if len(shown) >= _PLANS:
             return
+
+
+def _runs(plan: Plan, module: types.ModuleType, fn: Callable[..., Any]) -> bool:
+    """Whether a function runs, or means not to."""
+    torch.manual_seed(0)
+    try:
+        args, kwargs = plan.make(module)
+        with torch.no_grad():
+            fn(*args, **kwargs)
+    except (Exception, SystemExit) as error:
+        return _deliberate(error, fn)
+    return True
+
+
+def _others(plan: Plan, wants: list[Want]) -> Iterator[Plan]:
+    """A plan with a tensor in place of something else, and something else of a tensor."""
+    for place, want in enumerate(wants):
+        if not want.several:
+            continue
+        name, pick, positional = plan.picks[place]
+        seen = {_class(pick)}
+        for option in want.options:
+            if _class(option) not in seen:
+                seen.add(_class(option))
+                changed = (name, option, positional)
+                yield Plan((*plan.picks[:place], changed, *plan.picks[place + 1 :]), True)
+
+
+def _class(pick: tuple[Any, ...]) -> str:
+    return type(pick[1]).__name__ if pick[0] in ("value", "default") else pick[0]
 
 
 def _deliberate(error: BaseException, fn: Callable[..., Any]) -> bool:
@@ -108,7 +141,8 @@ def wanted(fn: Callable[..., Any], owner: Any, specs: dict[str, Any]) -> list[Wa
             continue
         options = list(_options(specs.get(name), parameter, widths))
         positional = parameter.kind is not parameter.KEYWORD_ONLY
-        found.append(Want(name, tuple(options), positional))
+        several = (specs.get(name) or ("",))[0] == "either"
+        found.append(Want(name, tuple(options), positional, several))
     return found
 
 
@@ -164,7 +198,7 @@ def _plain(kind: str, spec: Any, said: str, widths: list[int]) -> Iterator[tuple
     elif kind == "number":
         yield ("value", {"int": 2, "bool": True}.get(spec[1], 0.5))
     elif said in ("bool", "float", "str") or kind == "static":
-        word = said or (spec[1] if spec else "")
+        word = said if said in ("bool", "float", "str") else spec[1] if spec else ""
         values = {"bool": (False, True), "float": (0.5, 1.0), "str": ("mean", "sum")}
         yield from (("value", v) for v in values.get(word, (2, 0.5, True, None)))
     else:

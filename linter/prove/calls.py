@@ -19,6 +19,7 @@ import torch
 from .values import Keeper, Kept, differs, leaves, replace, steady, tensor_differs
 
 SEED = 20231
+PARTS = ("none", "even", "odd")  # which of the floating tensors given require gradients
 _PIECES = 1000  # of a generator's values
 
 
@@ -82,6 +83,7 @@ def call(
     keeper: Callable[[], Keeper],
     gradients: bool,
     nonleaf: bool = False,
+    part: str = "",
 ) -> Outcome:
     """Call `fn`, keep what it returned and what it changed.
 
@@ -92,11 +94,12 @@ def call(
         gradients: Ask for gradients of every floating argument and parameter.
         nonleaf: Hand over results of an operation in place of leaves, so that functions that
             write to their arguments work while gradients are asked.
+        part: Ask for gradients of some arguments only, one of `PARTS`, and of all parameters.
     """
     outcome = Outcome()
     wanted: dict[str, torch.Tensor] = {}
     if gradients:
-        wanted = _ask(args, kwargs)
+        wanted = _ask(args, kwargs, part)
         if nonleaf:
             args, kwargs = replace((args, kwargs), lambda _, leaf: _step(leaf))
     seed_all(SEED + 1)
@@ -126,16 +129,26 @@ def call(
     return outcome
 
 
-def _ask(args: Any, kwargs: Any) -> dict[str, torch.Tensor]:
-    """Make every floating tensor require a gradient; the tensors by their names."""
+def differentiable_leaves(args: Any, kwargs: Any) -> list[tuple[str, torch.Tensor]]:
+    """Return (path, tensor) of the arguments that may require gradients."""
+    found = leaves((args, kwargs))
+    return [(path, t) for path, t in found if isinstance(t, torch.Tensor) and _smooth(t)]
+
+
+def _smooth(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _ask(args: Any, kwargs: Any, part: str) -> dict[str, torch.Tensor]:
+    """Make the floating tensors of a part require gradients; those that do by their names."""
     found: dict[str, torch.Tensor] = {}
-    for path, leaf in leaves((args, kwargs)):
-        if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex()):
-            if not leaf.requires_grad and not leaf.is_inference():
-                with contextlib.suppress(RuntimeError):
-                    leaf.requires_grad_(True)
-            if leaf.requires_grad:
-                found[path] = leaf
+    for place, (path, leaf) in enumerate(differentiable_leaves(args, kwargs)):
+        asked = not part or part == ("even", "odd")[place % 2]
+        if asked and not leaf.requires_grad and not leaf.is_inference():
+            with contextlib.suppress(RuntimeError):
+                leaf.requires_grad_(True)
+        if leaf.requires_grad:
+            found[path] = leaf
     return found
 
 

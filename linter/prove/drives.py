@@ -6,11 +6,12 @@ import inspect
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 
-from .build import construct, plans
+from .build import Plan, construct, plans
 from .calls import SEED, seed_all
 from .loading import lookup
 from .model import Trial
@@ -39,6 +40,7 @@ class Drive:
     source  as in `Verdict.source`; `name`: qualified name of what is called
     calls   makes the argument tuples in a module; called with generators seeded
     found   whether the inputs were made up, so that unfit ones are no surprise
+    other   whether they are of kinds that no drive before had, to be judged whatever they reach
     """
 
     source: str
@@ -46,6 +48,7 @@ class Drive:
     calls: Callable[[types.ModuleType], list[Call]]
     found: bool = False
     owner: Callable[[types.ModuleType], Any] | None = None  # makes the object of a method
+    other: bool = False
 
     def target(self, module: types.ModuleType) -> Target:
         """Make the target anew. Raises NoInputs when it can't be made."""
@@ -218,6 +221,10 @@ def _recorded(trial: Trial) -> Iterator[Drive | NoInputs]:
             )
 
 
+def _planned(plan: Plan, module: types.ModuleType) -> list[Call]:
+    return [plan.make(module)]
+
+
 def _searched(
     module: types.ModuleType, name: str, specs: dict[str, Any]
 ) -> Iterator[Drive | NoInputs]:
@@ -230,7 +237,8 @@ def _searched(
     try:
         for plan in plans(module, target.fn, target.owner, specs):
             found = True
-            yield Drive("search", name, lambda m, plan=plan: [plan.make(m)], True)
+            make = partial(_planned, plan)
+            yield Drive("search", name, make, True, other=plan.other)
     except (TypeError, ValueError) as error:
         yield NoInputs(f"arguments of `{name}` can't be made up: {error}")
         return

@@ -10,17 +10,18 @@ from typing import Any
 import torch
 
 from ...compiler.settings import Settings
-from .calls import Outcome, compare, said, settle
+from .calls import Outcome, compare, differentiable_leaves, said, settle
 from .capture import Break, Capture, is_refusal, line_of, reason_of
 from .drives import Case
 from .ends import Different, Refused
 from .hardware import COMPILED, check_kernels, check_on_gpu
 from .model import Status, Verdict
-from .mutate import is_finite
+from .mutate import is_finite, owner_weights
 from .trials import How, Trials
 from .values import leaves, recast
 
 _WITHOUT = 3  # inputs compiled once more without gradients
+_OPERATORS = ("while_loop", "cond(", "scan(")
 _ASSERTS = ("_assert_async", "torch._check", "_assert_tensor_metadata", "torch._assert")
 
 
@@ -43,6 +44,8 @@ class Judge:
         rows = self.after.splitlines()
         text = "\n".join(rows[line - 1] for line in sorted(self.changed) if line <= len(rows))
         self.softer = any(word in text for word in _ASSERTS)
+        self.operators = any(word in text for word in _OPERATORS)
+        self.some: list[tuple[list[How], list[Outcome]]] = []  # runs with some gradients only
         self.notes: list[str] = []
         self.whole = True  # the rewrite is captured in one graph
         drive = cases[0].drive
@@ -56,6 +59,10 @@ class Judge:
             self.compiled()
             check_kernels(self)
             check_on_gpu(self)
+            if self.trials.plain:
+                reason = f"the original raises {self.trials.plain}: compared with the plain-Python"
+                reason += " meaning of its operators"
+                self.found = replace(self.found, status=Status.MENDED, reason=reason)
         except Different as end:
             self.found = replace(self.found, status=end.status, reason=end.reason)
         return replace(self.found, inputs=self.count, notes=tuple(self.notes))
@@ -63,8 +70,6 @@ class Judge:
     def eager(self) -> None:
         """Compare eager with eager: values, effects, random numbers; then gradients."""
         self.say("running the original")
-        if self.trials.plain:
-            self.notes.append("the original's control flow operators ran as plain Python")
         plain = [How()] * len(self.cases)
         self.want = self.trials.run(self.before, self.cases, plain)
         if all(outcome.error is not None for outcome in self.want):
@@ -103,15 +108,38 @@ class Judge:
             settle(a, b)
         got = self.trials.run(self.after, self.cases, self.hows)
         self.equal(self.want_grads, got, "")
+        for part in self.parts():
+            self.part(part)
         some = any(g is not None for o in self.want_grads for g in o.gradients.values())
         self.found = replace(self.found, gradients=some)
 
-    def reference(self) -> list[Outcome]:
+    def reference(self, part: str = "") -> list[Outcome]:
         """The original's outcomes, with gradients where they are asked for."""
-        outcomes = self.trials.run(self.before, self.cases, self.hows)
+        hows = [replace(how, part=part) for how in self.hows]
+        outcomes = self.trials.run(self.before, self.cases, hows)
         for case, outcome in zip(self.cases, outcomes):
             self.binding(case, outcome)
         return outcomes
+
+    def parts(self) -> list[str]:
+        """Which parts of the arguments may require gradients while the others don't.
+
+        A model's input seldom does, its weights do; operators of control flow, in particular,
+        may differentiate through what requires a gradient at the start only.
+        """
+        args, kwargs = self.cases[0].make(self.trials.watched)
+        count = len(differentiable_leaves(args, kwargs))
+        weights = count > 0 and owner_weights(self.owner())
+        return [*(("none",) if weights else ()), *(("even", "odd") if count > 1 else ())]
+
+    def part(self, part: str) -> None:
+        """Compare where only some arguments require gradients, eagerly."""
+        hows = [replace(how, part=part) for how in self.hows]
+        want = self.reference(part)
+        got = self.trials.run(self.after, self.cases, hows)
+        self.equal(want, got, "with gradients of some arguments only, ")
+        if self.operators:
+            self.some.append((hows, want))
 
     def how_to_differentiate(self) -> list[How]:
         """For each case, how the original can be run with gradients asked for."""
@@ -203,6 +231,8 @@ class Judge:
             )
         if any(how.gradients for how in self.hows):
             self.fullgraph([How()] * _WITHOUT, self.want, _WITHOUT)
+        for hows, want in self.some:
+            self.fullgraph(hows, want, _WITHOUT)
         if self.eval_want and self.modes_differ():
             self.fullgraph([How()] * _WITHOUT, self.eval_want, _WITHOUT, training=False)
         if self.left:
@@ -319,7 +349,8 @@ class Judge:
     def aliasing(self, want: Sequence[Outcome], got: Sequence[Outcome]) -> None:
         """A later write shows what shares memory with what.
 
-        Sharing that the original has on some inputs only is nothing that a caller may count on.
+        Sharing that the original has on some inputs only is nothing that a caller may count on;
+        arguments of another kind are such inputs.
         """
         fine = [(a, b) for a, b in zip(want, got) if a.error is None and b.error is None]
         for place, (a, b) in enumerate(zip(want, got)):
@@ -328,7 +359,7 @@ class Judge:
                 raise Different(Status.REFUTED, f"at {self.at(place)} {reason}")
             if b.error is not None and a.error is None:
                 return
-        if len(fine) > 1:
+        if len(fine) > 1 and not self.cases[0].drive.other:
             always = frozenset.intersection(*(a.aliases for a, _ in fine))
             never = frozenset.union(*(b.aliases for _, b in fine))
             for output, other in sorted(always - never):

@@ -38,9 +38,14 @@ class Trial:
 
 
 class Status(str, Enum):
-    """proved: everything held · refuted: a difference was seen · unproved: not enough was seen."""
+    """proved: everything held · refuted: a difference was seen · unproved: not enough was seen.
+
+    mended: the original raises on every input, as torch refuses to compile an arm of its
+    control flow operators; the fix was compared with what those mean in plain Python, and held.
+    """
 
     PROVED = "proved"
+    MENDED = "mended"
     REFUTED = "refuted"
     UNPROVED = "unproved"
 
@@ -49,7 +54,7 @@ class Status(str, Enum):
 class Verdict:
     """What a proof found.
 
-    reason   one line; empty when proved
+    reason   one line; empty when proved, what the original raises when mended
     site     qualified name of the function whose proof decided, "" when no one function did
     source   where inputs came from: "example_inputs()", "configuration", "recorded", "search"
     inputs   how many argument tuples were compared
@@ -75,3 +80,8 @@ class Verdict:
     kernels: tuple[int, int, int] = (0, 0, 0)
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)
     notes: tuple[str, ...] = ()
+
+    @property
+    def held(self) -> bool:
+        """Whether the fix may be applied: it was compared, and nothing differed."""
+        return self.status in (Status.PROVED, Status.MENDED)

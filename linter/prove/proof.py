@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from .arms import Endless
 from .control import is_refused
 from .drives import Case, Drive, NoInputs, drives
 from .judge import Judge
@@ -49,11 +50,11 @@ class _Proof:
         for cases in chosen:
             judged = Judge(self.trials, cases, self.say).verdict()
             merged = judged if merged is None else _merged(merged, judged)
-            if merged.status is not Status.PROVED:
+            if not merged.held:
                 break
         assert merged is not None
         merged = replace(merged, arms=arms)
-        if merged.status is Status.PROVED and unseen:
+        if merged.held and unseen:
             reason = f"{unseen[0].missing} ({self.tried} inputs tried)"
             return replace(merged, status=Status.UNPROVED, reason=reason)
         return merged
@@ -65,11 +66,11 @@ class _Proof:
             if isinstance(drive, NoInputs):
                 self.why.append(str(drive))
                 continue
-            if chosen and not self.trials.arms.unseen():
+            if chosen and not self.trials.arms.unseen() and not drive.other:
                 break
             self.say(f"running the original on inputs of {drive.source}")
             cases, useful = self.cases(drive)
-            if cases and (useful or not chosen):
+            if cases and (useful or drive.other or not chosen):
                 chosen.append(cases)
         return chosen
 
@@ -82,8 +83,13 @@ class _Proof:
                 raise NoInputs(f"{drive.source} gives no inputs")
             runs = [self.watch(case) for case in given]
             if not self.trials.plain and all(is_refused(run.error) for run in runs):
-                self.trials.plain = True  # torch.cond and its like fail before they do anything
+                # torch.cond and its like fail before they do anything
+                self.trials.plain = type(runs[0].error).__name__
                 runs = [self.watch(case) for case in given]
+            ended = [i for i, run in enumerate(runs) if not isinstance(run.error, Endless)]
+            given, runs = [given[i] for i in ended], [runs[i] for i in ended]
+            if not given:
+                raise NoInputs(f"a loop doesn't end on any input of {drive.source}")
         except NoInputs as why:
             self.why.append(str(why))
             return [], False
@@ -102,6 +108,8 @@ class _Proof:
         if not touched and drive.source != "search":
             self.why.append(f"{drive.source} doesn't reach the changed lines")
         kept = [*given, *found][:_KEPT]
+        if drive.other:
+            return kept, useful
         return [*kept, *self.variants(drive, given, runs, _KEPT - len(kept))], useful
 
     def watch(self, case: Case) -> Watched:
@@ -158,7 +166,7 @@ def _merged(a: Verdict, b: Verdict) -> Verdict:
     def both(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(i + j for i, j in zip(x, y))
 
-    worst = a if a.status is not Status.PROVED else b
+    worst = b if a.held else a
     return replace(
         worst,
         source=f"{a.source} and {b.source}" if a.source != b.source else a.source,

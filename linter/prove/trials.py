@@ -26,10 +26,14 @@ from .values import Keeper, Kept, replace
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How the calls of one input are made: with gradients asked for, of leaves or of results."""
+    """How the calls of one input are made: with gradients asked for, of leaves or of results.
+
+    part  of what: "" for every floating tensor given, else as `PARTS` says; weights always count
+    """
 
     gradients: bool = False
     nonleaf: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Trials:
         self._weights: dict[str, dict[str, torch.Tensor]] = {}
         self._settings = ModuleSettings()
         self.watched = self._load_watched()
-        self.plain = False  # the original's control flow runs as plain Python
+        self.plain = ""  # what it raises, where its control flow runs as plain Python instead
 
     def _load_watched(self) -> types.ModuleType:
         seed_all()
@@ -156,6 +160,7 @@ class Trials:
                     keeper=lambda base=base: Keeper(self.own, base),
                     gradients=how.gradients,
                     nonleaf=how.nonleaf,
+                    part=how.part,
                 )
             put_back()
             outcomes.append(outcome)

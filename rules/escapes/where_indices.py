@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
+from ..rewrites.gathered import gathered_fix
 from ..rewrites.masking import masked_indices
 from .data import OperationRule, certainty, is_method, operator_call
 
@@ -75,6 +76,10 @@ def f(x: torch.Tensor):
         yield Sighting(node, text, found[1], certainty=certainty(found[0]))
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Yield the same over all rows, masked at the end."""
+        """Yield the same over all rows, masked at the end, or weighed."""
         assert isinstance(sighting.node, ast.Call)
+        weighed = gathered_fix(sighting.node, ctx, code.anew())
+        if weighed is not None:
+            yield weighed
+            return
         yield from masked_indices(sighting.node, ctx, code)

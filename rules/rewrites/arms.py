@@ -34,6 +34,10 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
+class Unalike(Declined):
+    """The arms give values of which no tensor operation can choose one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """An `if` as two arms.
@@ -87,7 +91,7 @@ def branch_of(stmt: ast.If, ctx: Context, code: Code) -> Branch:
         end = arm.pop()
         assert isinstance(end, ast.Return)
         if end.value is None:
-            raise Declined("one arm returns nothing")
+            raise Unalike("one arm returns nothing")
         values.append(end.value)
         for part in arm:
             _no_exits(part, end)
@@ -187,7 +191,7 @@ def pairs(left: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]] | 
             starred = any(isinstance(e, ast.Starred) for e in (*left.elts, *right.elts))
             if len(left.elts) == len(right.elts) and not starred:
                 return list(zip(left.elts, right.elts))
-    raise Declined("the arms give containers of different layout")
+    raise Unalike("the arms give containers of different layout")
 
 
 def alike(left: Fact, right: Fact, promotes: bool = True) -> None:
@@ -195,10 +199,11 @@ def alike(left: Fact, right: Fact, promotes: bool = True) -> None:
     for fact in (left, right):
         reason = next(filter(None, (_unlike(option) for option in options(fact))), "")
         if reason:
-            raise Declined(f"one arm gives {reason}")
+            kind = Unalike if reason == "None" else Declined
+            raise kind(f"one arm gives {reason}")
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if None not in (left.rank, right.rank) and left.rank != right.rank:
-            raise Declined(f"the arms have {left.rank} and {right.rank} dimensions")
+            raise Unalike(f"the arms have {left.rank} and {right.rank} dimensions")
         if left.dtype and right.dtype and left.dtype != right.dtype:
             raise Declined(f"the arms have different dtypes ({left.dtype} and {right.dtype})")
     if promotes:

@@ -1,7 +1,8 @@
 """An `if` or a conditional expression on a tensor → its rewrites, best first.
 
 Cheap arms are both computed (`where`, then `where` with operands made safe, then `torch.cond`);
-arms that call modules, products or project functions run only when they are taken.
+arms that call modules, products or project functions run only when they are taken. Arms that can't
+be one tensor (`None`, other shapes) are left to eager runs where one arm does for both.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Callable, Iterator
 from ..base.context import Context
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
-from .arms import branch_of, heavy
+from .arms import Unalike, branch_of, heavy
 from .cond import cond_fix
 from .empties import unguarded_fix
 from .predicates import tensor_test
+from .shortcuts import one_way
 from .where import where_fix
 
 Build = Callable[[Code], Fix]
@@ -23,6 +25,14 @@ Build = Callable[[Code], Fix]
 
 def branch_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
     """Yield the rewrites of an `if` on a tensor. Raises Declined when there is none."""
+    try:
+        yield from _chosen(stmt, ctx, code)
+    except Unalike as why:
+        yield from one_way(stmt, why, ctx, code)
+
+
+def _chosen(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
+    """Yield the rewrites that choose between the arms of an `if`."""
     if not stmt.orelse:
         dropped = attempt(lambda fresh: unguarded_fix(stmt, ctx, fresh), code)
         if isinstance(dropped, Fix):

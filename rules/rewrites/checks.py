@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..base.context import Context
 from ..base.facts import Const, FromTensor, options
@@ -21,7 +22,8 @@ from ..base.finding import Edit, Fix
 from ..base.reading import shown
 from ..base.rewriting import Code, Declined
 from .layout import flat, statement
-from .predicates import Test, negated, tensor_test
+from .predicates import Test, tensor_test
+from .truths import negated
 
 _TAIL = re.compile(
     r"(?:[\s,;:(\[=\"'`]|\b(?:got|but|was|is|found|received|given|at|of|are|by|in|value|values)\b)+$",
@@ -48,8 +50,11 @@ def raise_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
         edits: Sequence[Edit] = ()
     else:
         test = tensor_test(stmt.test, ctx, code)
-        lines, function = _asserted(test, bad, message, inner, code), "torch._assert_async"
-        edits = test.edits
+        number = test.plain if bad else ""  # for a Python number the test stays as it is
+        lines = _asserted(replace(test, plain="") if number else test, bad, message, inner, code)
+        if number:
+            lines += [f"{inner}elif {number}:", *code.block(stmt.body, inner + code.step)]
+        function, edits = "torch._assert_async", test.edits
     lines += code.block(kept, inner) if kept else []
     if elif_:
         lines.insert(0, indent + "else:")
@@ -62,7 +67,7 @@ def _asserted(test: Test, bad: bool, message: str, indent: str, code: Code) -> l
     """Return the check of a tensor; where the guard doesn't hold, the outcome is known."""
     lines = [indent + line for line in test.before]
     fails_unguarded = test.otherwise == bad
-    if test.guard and fails_unguarded:
+    if test.guard and (fails_unguarded or test.plain):
         test = test.whole()
     inner = indent + code.step if test.guard else indent
     holds = negated_test(test.text) if bad else test.text
@@ -114,7 +119,7 @@ def assert_fixes(stmt: ast.Assert, ctx: Context, code: Code) -> Iterator[Fix]:
         message = (
             flat(code.text(stmt.msg)) if constant else _quoted(_message(stmt.msg, stmt.test, ctx))
         )
-    if test.guard and not test.otherwise:
+    if test.guard and (test.plain or not test.otherwise):
         test = test.whole()
     inner = indent
     if test.guard:

@@ -14,12 +14,13 @@ from ..base.facts import Sequence, Tensor, options
 from ..base.finding import Fix
 from ..base.reading import tensor_of
 from ..base.rewriting import Code, Declined
-from .arms import alike, heavy, pairs
+from .arms import Unalike, alike, heavy, pairs
 from .branches import alternatives
 from .cond import cond_call
 from .guarded import Guard
 from .layout import flat, operand, parsed, receiver, statement, tidy
 from .predicates import Test, tensor_test
+from .shortcuts import one_value
 from .where import pick
 
 
@@ -47,7 +48,10 @@ def ternary_fixes(node: ast.IfExp, ctx: Context, code: Code) -> Iterator[Fix]:
         return where(fresh, guarded=True)
 
     costly = heavy([node.body, node.orelse], ctx)
-    return alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+    try:
+        yield from alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+    except Unalike as why:
+        yield from one_value(node, why, code)
 
 
 def _where(node: ast.IfExp, test: Test, ctx: Context, code: Code, guarded: bool) -> str:
@@ -78,6 +82,8 @@ def _around(test: Test, text: str, node: ast.IfExp, code: Code) -> str:
     """Return the expression with the part of the test that stays Python."""
     if not test.guard:
         return text
+    if test.plain:
+        return f"{text} if {test.guard} else {flat(code.text(node))}"
     untaken = flat(code.text(node.body if test.otherwise else node.orelse))
     return f"{text} if {test.guard} else {untaken}"
 

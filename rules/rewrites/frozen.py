@@ -21,8 +21,8 @@ from .carries import Carry, carries, loop_of
 from .jumps import jump_inside
 from .layout import flat, operand, statement
 from .loop_effects import check_body
-from .predicates import is_static, negated
 from .rounds import Round, not_done, test_text
+from .truths import is_static, negated
 
 _TITLE = "run every round, and keep values once the loop is done"
 

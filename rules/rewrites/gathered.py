@@ -2,7 +2,8 @@
 
 `out.index_add_(0, tok, f(x[tok]) * w[tok, slot, None])` adds `f(x)` times the weight that the mask
 leaves of `w`. The names are those of a mixture of experts: `mask` says for every slot which rows
-chose it, and a row chooses an expert in one slot at most.
+chose it (or, with `tok, slot = torch.where(mask)`, for every row which slots), and a row chooses an
+expert in one slot at most.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..base.context import Context
+from ..base.finding import Fix
+from ..base.reading import tensor_of
 from ..base.rewriting import Code
 from .layout import flat, receiver, statement
 
@@ -20,7 +23,8 @@ from .layout import flat, receiver, statement
 class Gathered:
     """A round that gathers rows.
 
-    made     the statement that makes the indices, and `mask`, what it reads
+    made     the statement that makes the indices, and `mask`, what it reads; `across` says that
+             rows are its second dimension
     weight   what is read by both indices
     rows     reads `x[tok]` and `w[tok, slot]`, and `sums`, the statements that add up
     """
@@ -28,10 +32,12 @@ class Gathered:
     body: tuple[ast.stmt, ...]
     made: ast.stmt
     mask: ast.expr
+    across: bool
     weight: ast.expr
     rows: tuple[ast.Subscript, ...]
     weights: tuple[ast.Subscript, ...]
     sums: tuple[tuple[ast.Expr, str, ast.expr], ...]
+    ctx: Context
 
     def lines(self, indent: str, changes: Mapping[ast.AST, str], code: Code) -> list[str]:
         """Return the lines of the round over all rows."""
@@ -40,14 +46,16 @@ class Gathered:
         gate = code.fresh("gate")
         weight = flat(code.text(self.weight))
         where = code.spell("torch.where")
-        text = f"{where}({receiver(mask)}.t() > 0, {weight}, 0).sum(-1, keepdim=True)"
+        chosen = f"{receiver(mask)}.t()" if self.across else mask
+        text = f"{where}({chosen} > 0, {weight}, 0).sum(-1, keepdim=True)"
         mine = {n: t for n, t in changes.items() if n not in inner}
         for read in self.rows:
             base = receiver(flat(code.text(read.value)))
             mine[read] = f"{base}[None]" if isinstance(read.slice, ast.Tuple) else base
         for read in self.weights:
             kept = isinstance(read.slice, ast.Tuple) and len(read.slice.elts) == 3
-            mine[read] = gate if kept else f"{gate}.squeeze(-1)"
+            grown = _unsqueezed(read, self.ctx)
+            mine[grown or read] = gate if kept or grown else f"{gate}.squeeze(-1)"
         for stmt, target, value in self.sums:
             within = {n: t for n, t in mine.items() if any(n is m for m in ast.walk(value))}
             mine = {n: t for n, t in mine.items() if n not in within}
@@ -73,7 +81,36 @@ def gathered(loop: ast.For, ctx: Context, code: Code) -> Gathered | None:
             continue
         assert isinstance(stmt, ast.Assign)
         assert isinstance(stmt.value, ast.Call)
-        return _read(loop, stmt, stmt.value.args[0], names, ctx, code)
+        mask, (one, two) = stmt.value.args[0], names
+        return _read(loop, stmt, mask, names, True, ctx, code) or _read(
+            loop, stmt, mask, (two, one), False, ctx, code
+        )
+    return None
+
+
+def gathered_fix(call: ast.Call, ctx: Context, code: Code) -> Fix | None:
+    """Return the fix for a `for` loop whose rounds gather rows, None for other uses of indices."""
+    loop = ctx.loop(call)
+    if not isinstance(loop, ast.For) or ctx.parent(ctx.statement(call)) is not loop:
+        return None
+    if tensor_of(ctx.fact(loop.iter)) is not None:
+        return None  # how often it turns depends on data, too: that comes first
+    dense = gathered(loop, ctx, code)
+    if dense is None or dense.made is not ctx.statement(call):
+        return None
+    first, last = loop.body[0], loop.body[-1]
+    lines = dense.lines(code.indent(first), {}, code)
+    title = "compute every row, with a weight of zero for those not chosen"
+    return code.fix(title, [code.lines(first, lines, last)])
+
+
+def _unsqueezed(read: ast.expr, ctx: Context) -> ast.Call | None:
+    """Return the `read.unsqueeze(-1)` around an expression, None where there is none."""
+    outer = ctx.parent(read)
+    call = ctx.parent(outer) if isinstance(outer, ast.Attribute) else None
+    if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute) and call.func is outer:
+        if outer.attr == "unsqueeze" and [ast.unparse(a) for a in call.args] == ["-1"]:
+            return call
     return None
 
 
@@ -92,7 +129,13 @@ def _indices(stmt: ast.stmt, ctx: Context) -> tuple[str, str] | None:
 
 
 def _read(
-    loop: ast.For, made: ast.stmt, mask: ast.expr, names: tuple[str, str], ctx: Context, code: Code
+    loop: ast.For,
+    made: ast.stmt,
+    mask: ast.expr,
+    names: tuple[str, str],
+    across: bool,
+    ctx: Context,
+    code: Code,
 ) -> Gathered | None:
     slot, tok = names
     rows: list[ast.Subscript] = []
@@ -123,7 +166,9 @@ def _read(
     if len(held) != 1 or not rows or len(sums) != 1 or slot in code.live_after(loop):
         return None
     body = tuple(loop.body)
-    return Gathered(body, made, mask, weights[0].value, tuple(rows), tuple(weights), tuple(sums))
+    weight = weights[0].value
+    reads = (tuple(rows), tuple(weights), tuple(sums))
+    return Gathered(body, made, mask, across, weight, *reads, ctx)
 
 
 def _added(

@@ -7,6 +7,9 @@ that were read out of a tensor (`n = t.item()`) are followed back to the tensor.
 Declined: operands with side effects behind the first; a Python operand between tensor operands of
 another operator; `in` over containers whose elements aren't known; sizes that depend on data;
 numbers whose origin isn't one plain assignment; objects with a `__bool__` of their own.
+
+A value that may be a tensor or a Python number: whole numbers become tensors (`as_tensor`), which
+is exact; for others `isinstance` tells, and numbers are tested as they were.
 """
 
 from __future__ import annotations
@@ -17,12 +20,8 @@ from dataclasses import dataclass, field, replace
 from ..base.context import Context
 from ..base.facts import (
     Array,
-    Const,
     Fact,
-    FromTensor,
     Sequence,
-    ShapeInt,
-    Static,
     Tensor,
     Unknown,
     options,
@@ -32,8 +31,19 @@ from ..base.reading import data_in, shown, tensor_of
 from ..base.rewriting import Code, Declined
 from .layout import flat, operand, receiver
 from .readings import Readings
+from .truths import (
+    is_bool,
+    is_loose,
+    is_number_test,
+    is_static,
+    negated,
+    number_kinds,
+    plain_number,
+    pointwise,
+    python_not,
+    surely,
+)
 
-_KNOWN = (Const, Static)
 _SIGNS: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<="}
 _SIGNS |= {ast.Gt: ">", ast.GtE: ">="}
 
@@ -45,6 +55,7 @@ class Test:
     text       expression for a boolean tensor with one element
     guard      Python condition under which `text` may be evaluated; "" for always
     otherwise  the outcome where the guard doesn't hold
+    plain      the test as it was, which decides where the guard doesn't hold; "" for `otherwise`
     before     statements to run first
     edits      edits elsewhere that it rests on (definitions that are now unused)
     merged     the whole test as one tensor, guard included; "" where that can't be
@@ -53,6 +64,7 @@ class Test:
     text: str
     guard: str = ""
     otherwise: bool = False
+    plain: str = ""
     before: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     merged: str = ""
@@ -63,46 +75,35 @@ class Test:
             return self
         if not self.merged:
             raise Declined(f"the test also asks `{self.guard}` in Python")
-        return replace(self, text=self.merged, guard="", otherwise=False)
+        return replace(self, text=self.merged, guard="", otherwise=False, plain="")
 
 
 def tensor_test(node: ast.expr, ctx: Context, code: Code) -> Test:
     """Return what `bool(node)` says, as a tensor. Raises Declined."""
     reader = _Reader(ctx, code)
     test = reader.test(node)
+    if reader.typed:
+        if test.guard:
+            raise Declined("the test mixes Python conditions and numbers that may be tensors")
+        kinds = " and ".join(dict.fromkeys(reader.typed))
+        merged = _Reader(ctx, code, either=True).test(node).text
+        test = replace(test, guard=kinds, plain=flat(code.text(node)), merged=merged)
     return replace(test, before=tuple(reader.before), edits=tuple(reader.values.unused()))
-
-
-def is_static(node: ast.expr, ctx: Context) -> bool:
-    """Say whether Python knows the truth of an expression while Dynamo captures."""
-    if isinstance(node, ast.BoolOp):
-        return all(is_static(value, ctx) for value in node.values)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return is_static(node.operand, ctx)
-    if isinstance(node, ast.NamedExpr):
-        return is_static(node.value, ctx)
-    return ctx.truth(node) is None
-
-
-def negated(text: str, node: ast.expr | None = None) -> str:
-    """Return a boolean tensor expression negated."""
-    if text.startswith("~") and receiver(text[1:]) == text[1:]:
-        return text[1:]
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for old, new in ((ast.Eq, " != "), (ast.NotEq, " == ")):
-            word = " == " if old is ast.Eq else " != "
-            if isinstance(node.ops[0], old) and text.count(word) == 1:
-                return text.replace(word, new)
-    return "~" + receiver(text)
 
 
 @dataclass
 class _Reader:
-    """Reads one test; collects what must happen around it."""
+    """Reads one test; collects what must happen around it.
+
+    `either`: what a number is compared to becomes a tensor, whatever it was: right for all but
+    numbers that vary from call to call.
+    """
 
     ctx: Context
     code: Code
+    either: bool = False
     before: list[str] = field(default_factory=list)
+    typed: list[str] = field(default_factory=list)  # tests that a value is a tensor
     values: Readings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ class _Reader:
             inner = self.test(node.operand)
             merged = negated(inner.merged) if inner.merged else ""
             core = node.operand if not isinstance(node.operand, ast.BoolOp) else None
-            if core is not None and not inner.guard and _number(core, self.ctx):
+            if core is not None and not inner.guard and is_number_test(core, self.ctx):
                 return Test(f"{operand(self.values.value(core))} == 0")
             text = negated(inner.text, core)
             return replace(inner, text=text, otherwise=not inner.otherwise, merged=merged)
@@ -150,7 +151,7 @@ class _Reader:
             return Test(text)
         guard = self._guard(static, both)
         merged = ""
-        if all(_is_bool(value, self.ctx) for value in static):
+        if all(is_bool(value, self.ctx) for value in static):
             texts = [operand(flat(self.code.text(value))) for value in static]
             merged = sign.join([text if parts[1:] else operand(text), *texts])
         return Test(text, guard, not both, merged=merged)
@@ -160,7 +161,7 @@ class _Reader:
         if both:
             wrap = [isinstance(v, ast.BoolOp) and isinstance(v.op, ast.Or) for v in static]
             return " and ".join(f"({t})" if w and texts[1:] else t for t, w in zip(texts, wrap))
-        return " and ".join(_python_not(v, t) for v, t in zip(static, texts))
+        return " and ".join(python_not(v, t) for v, t in zip(static, texts))
 
     def _freely(self, node: ast.expr) -> None:
         """Decline unless evaluating an operand in any case can't be seen."""
@@ -203,12 +204,20 @@ class _Reader:
         data = data_in(fact)
         if data is None:
             raise Declined("the test asks an object of its own kind")
-        mixed = any(isinstance(option, (Const, Static, ShapeInt)) for option in options(fact))
+        mixed = bool(number_kinds(fact))
         if isinstance(data, Array) or mixed:
-            return self.code.spell("torch.as_tensor") + f"({text})"
-        if getattr(data, "dtype", "") == "bool" or _is_bool(node, self.ctx):
+            text = self._converted(text, fact)
+        if getattr(data, "dtype", "") == "bool" or is_bool(node, self.ctx):
             return text
         return f"{operand(text)} != 0"
+
+    def _converted(self, text: str, fact: Fact) -> str:
+        """Return a value that may be a Python number as one that is a tensor where it counts."""
+        exact = number_kinds(fact) <= {"int", "bool"}
+        if isinstance(data_in(fact), Array) or exact or self.either:
+            return f"{self.code.spell('torch.as_tensor')}({text})"
+        self.typed.append(f"isinstance({text}, {self.code.spell('torch.Tensor')})")
+        return text
 
     def _comparison(self, node: ast.Compare) -> str:
         sides = [node.left, *node.comparators]
@@ -222,21 +231,32 @@ class _Reader:
                 continue
             if not data:
                 raise Declined("the test compares values that aren't known to be tensors")
-            text = f"{self._side(left)} {_sign(op)} {self._side(right)}"
-            if len(node.ops) == 1 and not self._named(sides):
-                text = flat(self.code.text(node, self.values.changes(node)))
-            sides_known = [self.ctx.fact(left), self.ctx.fact(right)]
-            if all(isinstance(fact, Array) for fact in data) or not any(map(_surely, sides_known)):
-                text = self.code.spell("torch.as_tensor") + f"({text})"
-            texts.append(text)
+            texts.append(self._compared(node, op, left, right))
         return texts[0] if len(texts) == 1 else " & ".join(map(operand, texts))
 
-    def _named(self, sides: list[ast.expr]) -> bool:
+    def _compared(self, node: ast.Compare, op: ast.cmpop, left: ast.expr, right: ast.expr) -> str:
+        sides = (left, right)
+        facts = [self.ctx.fact(side) for side in sides]
+        data = [fact for fact in map(data_in, facts) if fact is not None]
+        texts = [self._side(side) for side in sides]
+        arrays = all(isinstance(fact, Array) for fact in data)
+        unsure = not arrays and not any(map(surely, facts))
+        if unsure and self.either and not all(number_kinds(f) <= {"int", "bool"} for f in facts):
+            arrays, unsure = True, False
+        if unsure:
+            place = 0 if data_in(facts[0]) is not None else 1
+            texts[place] = self._converted(texts[place], facts[place])
+        text = f"{texts[0]} {_sign(op)} {texts[1]}"
+        if len(node.ops) == 1 and not self._named(sides) and (not unsure or self.typed):
+            text = flat(self.code.text(node, self.values.changes(node)))
+        return f"{self.code.spell('torch.as_tensor')}({text})" if arrays else text
+
+    def _named(self, sides: list[ast.expr] | tuple[ast.expr, ...]) -> bool:
         return any(isinstance(side, ast.NamedExpr) for side in sides)
 
     def _side(self, node: ast.expr) -> str:
         text = self._walrus(node) or self.values.value(node)
-        return receiver(text) if _loose(node) else text
+        return receiver(text) if is_loose(node) else text
 
     def _walrus(self, node: ast.expr) -> str:
         if not isinstance(node, ast.NamedExpr):
@@ -250,7 +270,7 @@ class _Reader:
         """`2 in x` → `(x == 2).any()`; `x in (1, 3)` → `(x == 1) | (x == 3)`."""
         out = isinstance(op, ast.NotIn)
         if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and right.elts:
-            if any(isinstance(e, ast.Starred) or not _plain(e, self.ctx) for e in right.elts):
+            if any(isinstance(e, ast.Starred) or not plain_number(e, self.ctx) for e in right.elts):
                 raise Declined("what `in` looks through isn't known")
             one = self.values.value(left)
             if len(right.elts) > 1:
@@ -277,7 +297,7 @@ def reduced(call: ast.Call, ctx: Context, code: Code) -> str:
             raise Declined(f"`{word}` filters what it tests")
         tensor = tensor_of(fact)
         if tensor is not None and tensor.rank in (1, None) and isinstance(loop.target, ast.Name):
-            if _pointwise(given.elt, loop.target.id, ctx):
+            if pointwise(given.elt, loop.target.id, ctx):
                 changes: dict[ast.AST, str] = {
                     n: receiver(flat(code.text(loop.iter)))
                     for n in ast.walk(given.elt)
@@ -302,95 +322,8 @@ def _filled(fact: Fact) -> bool:
     return isinstance(fact, Tensor) or (isinstance(fact, Sequence) and bool(fact.items))
 
 
-def _pointwise(node: ast.expr, name: str, ctx: Context) -> bool:
-    """Say whether an expression of a 0-dim element works alike on all elements at once."""
-    if isinstance(node, ast.Name):
-        return node.id == name or not isinstance(data_in(ctx.fact(node)), Tensor)
-    if isinstance(node, ast.Constant):
-        return True
-    if isinstance(node, ast.Compare):
-        return len(node.ops) == 1 and all(
-            _pointwise(side, name, ctx) for side in (node.left, *node.comparators)
-        )
-    if isinstance(node, ast.BinOp):
-        return _pointwise(node.left, name, ctx) and _pointwise(node.right, name, ctx)
-    if isinstance(node, ast.UnaryOp):
-        return not isinstance(node.op, ast.Not) and _pointwise(node.operand, name, ctx)
-    if isinstance(node, ast.Call) and not node.keywords:
-        tags = ctx.torch.tags(ctx.callee(node).name)
-        args = list(node.args)
-        if isinstance(node.func, ast.Attribute):
-            args.append(node.func.value)
-        named = [a for a in args if not _module_name(a, ctx)]
-        return "pointwise" in tags and all(_pointwise(a, name, ctx) for a in named)
-    return False
-
-
-def _module_name(node: ast.expr, ctx: Context) -> bool:
-    return isinstance(node, ast.Name) and ctx.is_global(node.id)
-
-
-def _surely(fact: Fact) -> bool:
-    """Say whether a value is a tensor whenever it is a number at all."""
-    kinds = options(fact)
-    return any(isinstance(o, (Tensor, FromTensor)) for o in kinds) and not any(
-        isinstance(o, (Const, Static, ShapeInt)) and getattr(o, "value", 0) is not None
-        for o in kinds
-    )
-
-
 def _data(node: ast.expr, ctx: Context) -> Fact | None:
     return data_in(ctx.fact(node))
-
-
-def _number(node: ast.expr, ctx: Context) -> bool:
-    """Say whether the truth of an expression is that of a tensor that isn't known to be bool."""
-    fact = tensor_of(ctx.fact(node))
-    plain = not isinstance(node, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.NamedExpr, ast.IfExp))
-    return plain and fact is not None and fact.dtype != "bool" and not _reduction(node, ctx)
-
-
-def _reduction(node: ast.expr, ctx: Context) -> bool:
-    return isinstance(node, ast.Call) and ctx.callee(node).name in ("builtins.any", "builtins.all")
-
-
-def _is_bool(node: ast.expr, ctx: Context) -> bool:
-    if isinstance(node, ast.Compare):
-        return True
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.Not)
-    kinds = [
-        option.kind if isinstance(option, (*_KNOWN, FromTensor)) else getattr(option, "dtype", "")
-        for option in options(ctx.fact(node))
-    ]
-    return bool(kinds) and all(kind == "bool" for kind in kinds)
-
-
-def _python_not(node: ast.expr, text: str) -> str:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        inner = ast.unparse(node.operand)
-        return inner if text == f"not {inner}" else f"not ({text})"
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for old, word, other in (
-            (ast.Is, " is ", " is not "),
-            (ast.IsNot, " is not ", " is "),
-        ):
-            if isinstance(node.ops[0], old) and text.count(word) == 1:
-                return text.replace(word, other)
-    return f"not {text}" if not isinstance(node, (ast.BoolOp, ast.Compare)) else f"not ({text})"
-
-
-def _plain(node: ast.expr, ctx: Context) -> bool:
-    number = isinstance(node, (ast.Constant, ast.UnaryOp, ast.Name, ast.Attribute))
-    kinds = [getattr(option, "kind", "") for option in options(ctx.fact(node))]
-    return number and not any(kind in ("str", "NoneType", "bytes") for kind in kinds)
-
-
-def _loose(node: ast.expr) -> bool:
-    """Say whether an expression binds looser than a comparison's operand."""
-    return isinstance(node, (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda)) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    )
 
 
 def _sign(op: ast.cmpop) -> str:

@@ -24,7 +24,8 @@ from .carries import Carry, Loop, assigned, in_place
 from .jumps import Jump, jump_of, leaves, statements
 from .layout import SIGNS, flat, operand, receiver, statement
 from .loop_effects import has_twin, shares
-from .predicates import is_static, negated, tensor_test
+from .predicates import tensor_test
+from .truths import is_static, negated
 
 _BINDS = (ast.Assign, ast.AnnAssign)
 

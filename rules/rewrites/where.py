@@ -22,7 +22,8 @@ from .arm_reader import ArmReader, Outcome, names_in
 from .arms import Branch, alike, before, pairs
 from .guarded import Guard
 from .layout import flat, operand, receiver, statement
-from .predicates import Test, negated
+from .predicates import Test
+from .truths import negated
 
 PREDICATE = "pred"
 
@@ -54,6 +55,8 @@ class Form:
         branch, test = self.branch, self.test
         if not test.guard:
             return self._picked(branch.indent, test.text)
+        if test.plain:
+            return self._as_it_was()
         if branch.values is None:
             untaken = branch.then if test.otherwise else branch.other
             return self._beside(untaken)
@@ -65,6 +68,26 @@ class Form:
             tail = [*self._kept(untaken, branch.indent), *self._return(value, branch.indent)]
             return [f"{branch.indent}if {test.guard}:", *inner, *tail]
         return self._picked(branch.indent, test.whole().text)
+
+    def _as_it_was(self) -> list[str]:
+        """Return both forms: of a tensor, and as it was for what the guard tells from one."""
+        branch, test = self.branch, self.test
+        if len(branch.then) + len(branch.other) > 4:
+            raise Declined(f"the branch would have to be written twice, for `{test.guard}`")
+        indent, inner = branch.indent, branch.indent + self.code.step
+        lines = [f"{indent}if {test.guard}:", *self._picked(inner, test.text)]
+        word = "elif" if branch.values is None else "if"
+        lines += [f"{indent}{word} {test.plain}:", *self._kept(branch.then, inner)]
+        if branch.values is not None:
+            lines += self._return(branch.values[0], inner)
+            return [
+                *lines,
+                *self._kept(branch.other, indent),
+                *self._return(branch.values[1], indent),
+            ]
+        return (
+            [*lines, f"{indent}else:", *self._kept(branch.other, inner)] if branch.other else lines
+        )
 
     def _beside(self, untaken: Sequence[ast.stmt]) -> list[str]:
         indent = self.branch.indent

@@ -27,8 +27,8 @@ from .gradients import differentiable, read_again, seed
 from .jumps import Jump, jump_of, needs_space
 from .layout import operand, statement
 from .loop_effects import check_body
-from .predicates import negated
 from .rounds import Round, beside, not_done, test_text
+from .truths import negated
 
 _NOTE = "# the backward pass of while_loop runs one round even where the loop runs none"
 

@@ -882,4 +882,115 @@ def f(x: torch.Tensor):
 """,
         "[(torch.ones(3),), (-torch.ones(3),)]",
     ),
+    (
+        "number_or_tensor",
+        """\
+def f(x: torch.Tensor, scale: float | torch.Tensor):
+    if scale > 1.5:
+        return x * scale
+    return x
+""",
+        """\
+def f(x: torch.Tensor, scale: float | torch.Tensor):
+    if isinstance(scale, torch.Tensor):
+        return torch.where(scale > 1.5, x * scale, x)
+    if scale > 1.5:
+        return x * scale
+    return x
+""",
+        "[(torch.ones(3), 2.0), (torch.ones(3), 1.0), (torch.ones(3), torch.tensor(2.0))]",
+    ),
+    (
+        "number_or_tensor_stays",
+        """\
+def f(x: torch.Tensor, eps: float | torch.Tensor):
+    if not eps:
+        x = x + 1
+    return x
+""",
+        """\
+def f(x: torch.Tensor, eps: float | torch.Tensor):
+    if isinstance(eps, torch.Tensor):
+        x = torch.where(eps == 0, x + 1, x)
+    elif not eps:
+        x = x + 1
+    return x
+""",
+        "[(torch.ones(3), 0.0), (torch.ones(3), 1.0), (torch.ones(3), torch.tensor(0.0))]",
+    ),
+    (
+        "whole_number_or_tensor",
+        """\
+def f(x: torch.Tensor, block: int | torch.Tensor):
+    if block == 2:
+        x = x * 0.5
+    return torch.tanh(x)
+""",
+        """\
+def f(x: torch.Tensor, block: int | torch.Tensor):
+    x = torch.where(torch.as_tensor(block) == 2, x * 0.5, x)
+    return torch.tanh(x)
+""",
+        "[(torch.ones(3), 2), (torch.ones(3), 7), (torch.ones(3), torch.tensor(2))]",
+    ),
+    (
+        "number_or_tensor_raises",
+        """\
+def f(x: torch.Tensor, eps: float | torch.Tensor):
+    if eps < 0:
+        raise ValueError("negative")
+    return x + eps
+""",
+        """\
+def f(x: torch.Tensor, eps: float | torch.Tensor):
+    if isinstance(eps, torch.Tensor):
+        torch._assert_async(~(eps < 0), "negative")
+    elif eps < 0:
+        raise ValueError("negative")
+    return x + eps
+""",
+        "[(torch.ones(3), 0.5), (torch.ones(3), -1.0), (torch.ones(3), torch.tensor(-1.0))]",
+    ),
+    (
+        "shortcut",
+        """\
+def keep(target):
+    kept = target != 0
+    if kept.all():
+        return None
+    return kept
+
+
+def f(x: torch.Tensor, target: torch.Tensor):
+    kept = keep(target)
+    return x if kept is None else x * kept
+""",
+        """\
+def keep(target):
+    kept = target != 0
+    if not torch.compiler.is_compiling() and kept.all():
+        return None
+    return kept
+
+
+def f(x: torch.Tensor, target: torch.Tensor):
+    kept = keep(target)
+    return x if kept is None else x * kept
+""",
+        "[(torch.ones(3), torch.tensor([1, 2, 3])), (torch.ones(3), torch.tensor([1, 0, 3]))]",
+    ),
+    (
+        "shortcut_value",
+        """\
+def f(x: torch.Tensor, mask: torch.Tensor):
+    mask = None if mask.all() or mask.ndim == 0 else mask
+    return x if mask is None else x * mask
+""",
+        """\
+def f(x: torch.Tensor, mask: torch.Tensor):
+    mask = None if not torch.compiler.is_compiling() and (mask.all() or mask.ndim == 0) else mask
+    return x if mask is None else x * mask
+""",
+        "[(torch.ones(3), torch.ones(3, dtype=torch.bool)), (torch.ones(3), torch.arange(3) > 1)]",
+    ),
 ]

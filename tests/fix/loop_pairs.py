@@ -621,6 +621,46 @@ f = M
         "[(torch.rand(6, 4),), (torch.ones(1, 4),)]",
     ),
     (
+        "experts in turn",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor, pick: torch.Tensor, weight: torch.Tensor):
+        out = torch.zeros_like(x)
+        chosen = torch.nn.functional.one_hot(pick, 3).permute(2, 0, 1)
+        for e in range(len(self.experts)):
+            row, slot = torch.where(chosen[e])
+            if row.numel() > 0:
+                out.index_add_(0, row, self.experts[e](x[row]) * weight[row, slot].unsqueeze(-1))
+        return out
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor, pick: torch.Tensor, weight: torch.Tensor):
+        out = torch.zeros_like(x)
+        chosen = torch.nn.functional.one_hot(pick, 3).permute(2, 0, 1)
+        for e in range(len(self.experts)):
+            gate = torch.where(chosen[e] > 0, weight, 0).sum(-1, keepdim=True)
+            out += self.experts[e](x) * gate
+        return out
+
+
+f = M
+""",
+        "[(torch.rand(4, 4), torch.tensor([[0], [1], [2], [0]]), torch.rand(4, 1)), "
+        "(torch.rand(4, 4), torch.tensor([[0, 1]] * 4), torch.rand(4, 2))]",
+    ),
+    (
         "rows reduced",
         """\
 def f(x: torch.Tensor):

@@ -68,7 +68,10 @@ def test_gradient_of_the_arm_not_taken(alternative: int, poisoned: bool, tmp_pat
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("    if x.sum() > 0:\n        return None\n    return x\n", "one arm gives None"),
+        (
+            "    if x.sum() > 0:\n        x.add_(1)\n        return None\n    return x\n",
+            "one arm gives None",
+        ),
         (
             "    if x.sum() > 0:\n        mode = 'a'\n    else:\n        mode = 'b'\n"
             "    return x, mode\n",

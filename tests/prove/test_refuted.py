@@ -53,6 +53,17 @@ def f(a, b):
     )
     return b
 """
+SUMS = """
+def f(x, s):
+    while s.sum() < 10:
+        s = s * x + x
+    return s
+"""
+SUMMED = """
+def f(x, s):
+    (last,) = torch.while_loop(lambda s: s.sum() < 10, lambda s: (s * x + x,), ({},))
+    return torch.where(s.sum() < 10, last, s)
+"""
 ROOT = """
 def f(x):
     if x.min() > 0:
@@ -174,6 +185,12 @@ WRONG = {
         ONE,
         "fullgraph=True) fails (line 5)",
     ),
+    "lost gradient of a carry": (
+        SUMS,
+        SUMMED.format("s"),
+        "[(torch.ones(3), torch.zeros(3)), (torch.ones(3), torch.full((3,), 9.0))]",
+        "with gradients of some arguments only",
+    ),
     "other type": (
         BRANCH,
         WHERE.format("x * 2", "x - 1").replace("return y + 1", "return (y + 1,)"),
@@ -182,6 +199,18 @@ WRONG = {
     ),
 }
 MODULES = {
+    "lost gradient of a weight": (
+        "    def forward(self, x):\n        s = x[:, :2].abs()\n        while s.sum() < 20:\n"
+        "            s = s * self.lin.weight.abs().sum() + self.lin(x) ** 2 + 1\n"
+        "        return s\n",
+        "    def forward(self, x):\n        s = x[:, :2].abs()\n"
+        "        (last,) = torch.while_loop(\n"
+        "            lambda s: s.sum() < 20,\n"
+        "            lambda s: (s * self.lin.weight.abs().sum() + self.lin(x) ** 2 + 1,),\n"
+        "            (s.clone(),),\n        )\n"
+        "        return torch.where(s.sum() < 20, last, s)\n",
+        "with gradients of some arguments only",
+    ),
     "stale state": (
         "    def forward(self, x):\n        if x.sum() > 0:\n            self.seen += 1\n"
         "        return self.lin(x) * self.seen\n",
