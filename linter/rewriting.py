@@ -120,7 +120,7 @@ class FrameCode:
         comments = lexical(self._text).comments
         numbers = range(_head(first).lineno, (last.end_lineno or last.lineno) + 1)  # type: ignore[attr-defined]
         lost = [
-            comment
+            (number, comment)
             for number in numbers
             if (comment := comments.get(number)) is not None
             and comment not in kept
@@ -130,8 +130,14 @@ class FrameCode:
             return lines
         place = 1 if lines and lines[0].strip() == "else:" else 0
         model = lines[place] if place < len(lines) else self._module.line(first.lineno)
+        number, comment = lost[0]
+        beside = not self._module.line(number).lstrip().startswith("#")
+        if len(lost) == 1 and beside and len(lines) == place + 1:
+            line = f"{lines[place]}  {comment}"
+            if len(line) <= self.width:
+                return [*lines[:place], line]
         indent = re.match(r"\s*", model)[0]  # type: ignore[index]
-        return [*lines[:place], *(indent + comment for comment in lost), *lines[place:]]
+        return [*lines[:place], *(indent + comment for _, comment in lost), *lines[place:]]
 
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that puts text in place of a node."""

@@ -102,9 +102,10 @@ class Code(Protocol):
     def lines(self, first: ast.stmt, text: Sequence[str], last: ast.stmt | None = None) -> Edit:
         """Return the edit that puts whole lines in place of the statements `first` to `last`.
 
-        Comments of the statements that the lines don't repeat are kept above them, except those
-        that speak to tools (`noqa`, `type: ignore`). No lines remove the statements (the caller
-        sees to it that a block isn't left empty).
+        Comments of the statements that the lines don't repeat are kept above them (beside a single
+        line, if one stood beside its statement), except those that speak to tools (`noqa`,
+        `type: ignore`). No lines remove the statements (the caller sees to it that a block isn't
+        left empty).
         """
         ...
 

@@ -105,7 +105,7 @@ def test_declined(body: str, reason: str) -> None:
 def test_tabs_and_long_names_survive() -> None:
     before = "def f(x: torch.Tensor):\n\tif x.sum() > 0:\n\t\tx = x * 2  # twice\n\treturn x\n"
     after = (
-        "def f(x: torch.Tensor):\n\t# twice\n\tx = torch.where(x.sum() > 0, x * 2, x)\n\treturn x\n"
+        "def f(x: torch.Tensor):\n\tx = torch.where(x.sum() > 0, x * 2, x)  # twice\n\treturn x\n"
     )
     assert rewritten(HEAD + before) == HEAD + after
 
