@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
+    NONE,
     UNKNOWN,
     Array,
     Const,
@@ -187,11 +188,22 @@ def attributes(analyzer: Analyzer, cls: ClassInfo) -> dict[str, Fact]:
             own[name] = join(own[name], fact) if name in own else fact
         table.update(own)
         for name, fact in other_stores(analyzer, cls, owner, table).items():
-            table[name] = join(table[name], fact) if name in table else fact
+            table[name] = _joined(table[name], fact) if name in table else fact
         analyzer.attribute_tables[cls] = dict(table)
     result = {name: _loosen(fact) for name, fact in table.items()}
     analyzer.attribute_tables[cls] = result
     return result
+
+
+def _joined(held: Fact, stored: Fact) -> Fact:
+    """Join what an attribute holds with what a method stores there.
+
+    A registered buffer or parameter takes tensors and None only: nn.Module refuses all else.
+    """
+    if isinstance(held, Tensor) and held.role in ("buffer", "param"):
+        able = [o for o in options(stored) if isinstance(o, Tensor) or o == NONE]
+        return join_all([held, *able])
+    return join(held, stored)
 
 
 def _class_attribute(analyzer: Analyzer, owner: ClassInfo, assigned: Assigned) -> Fact:

@@ -49,7 +49,7 @@ _RANK = {Safety.SAFE: 0, Safety.NEEDS_PROOF: 1, Safety.UNSAFE: 2}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A rewrite that was made. Lines of `finding` are those of the round it was made in."""
+    """A rewrite that was made. `round` is when its finding showed up, which its lines are of."""
 
     key: Key
     finding: Finding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...rules.base.finding import Edit, Finding
 from .edits import apply_fixes, overlap
-from .model import Change, Choice, Rewritten
+from .model import Change, Choice, Key, Rewritten
 from .subject import Subject, keyed
 
 ROUNDS = 10
@@ -33,9 +33,10 @@ def _rounds(
     subject: Subject, choice: Choice
 ) -> tuple[str, list[Change], Sequence[Finding], tuple[Change, str] | None]:
     text, findings = subject.source.text, subject.findings
+    first = dict(keyed(text, findings))
     changes: list[Change] = []
     for number in range(1, ROUNDS + 1):
-        chosen = _chosen(text, findings, choice, number)
+        chosen = _chosen(text, findings, choice, number, first)
         if not chosen:
             break
         try:
@@ -47,13 +48,26 @@ def _rounds(
     return text, changes, findings, None
 
 
-def _chosen(text: str, findings: Sequence[Finding], choice: Choice, number: int) -> list[Change]:
-    """Return disjoint fixes, smallest first: what is inside is rewritten before what is around."""
+def _chosen(
+    text: str,
+    findings: Sequence[Finding],
+    choice: Choice,
+    number: int,
+    first: Mapping[Key, Finding],
+) -> list[Change]:
+    """Return disjoint fixes, smallest first: what is inside is rewritten before what is around.
+
+    What waits for others is still of the first round if it was found there. Settings of the whole
+    process wait for all else: rewrites may make do without.
+    """
     offered = []
     for key, finding in keyed(text, findings):
         fix = choice.of(key, finding.fixes)
         if fix is not None and fix.edits:
-            offered.append(Change(key, finding, fix, number))
+            known = first.get(key)
+            offered.append(Change(key, known or finding, fix, number if known is None else 1))
+    if not all(change.fix.setting for change in offered):
+        offered = [change for change in offered if not change.fix.setting]
     taken: list[Change] = []
     edits: list[Edit] = []
     for change in sorted(offered, key=_size):

@@ -9,6 +9,7 @@ from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..rewrites.branches import branch_fixes
 from ..rewrites.breaks import break_fixes, leaves_round
 from ..rewrites.draws import redrawn
+from ..rewrites.twins import twin_asked
 from .conditions import holding_if, of_value, raises
 
 
@@ -134,9 +135,9 @@ def f(x: torch.Tensor, limit=None):
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the `if` as `torch.where` or `torch.cond`, or the loop that it leaves."""
         stmt = holding_if(sighting.node, ctx)
-        drawn = redrawn(stmt.test, ctx, code)
-        if drawn is not None:
-            return iter((drawn,))
+        first = redrawn(stmt.test, ctx, code) or twin_asked(stmt.test, ctx, code)
+        if first is not None:
+            return iter((first,))
         if leaves_round(stmt):
             return break_fixes(stmt, ctx, code)
         return branch_fixes(stmt, ctx, code)

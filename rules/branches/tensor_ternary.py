@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..rewrites.choices import ternary_fixes
+from ..rewrites.twins import twin_asked
 from .conditions import of_value
 
 
@@ -86,5 +87,6 @@ def f(x: torch.Tensor, factor=None):
         """Yield the expression as `torch.where` or `torch.cond`."""
         for node in (sighting.node, *ctx.ancestors(sighting.node)):
             if isinstance(node, ast.IfExp):
-                yield from ternary_fixes(node, ctx, code)
+                twin = twin_asked(node.test, ctx, code)
+                yield from (twin,) if twin is not None else ternary_fixes(node, ctx, code)
                 return

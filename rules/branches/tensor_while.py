@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..rewrites.twins import twin_asked
 from ..rewrites.while_loop import while_fixes
 from .conditions import of_value
 
@@ -95,4 +96,5 @@ def f(x: torch.Tensor):
         """Yield the loop as `torch.while_loop`."""
         loop = ctx.statement(sighting.node)
         assert isinstance(loop, ast.While)
-        yield from while_fixes(loop, ctx, code)
+        twin = twin_asked(loop.test, ctx, code)
+        yield from (twin,) if twin is not None else while_fixes(loop, ctx, code)

@@ -21,6 +21,7 @@ from ..base.reading import tensor_of
 from ..base.rewriting import Code, Declined
 from .gathered import Gathered, gathered
 from .layout import flat, receiver
+from .selected import tested
 
 _HOLDERS = ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList")
 _TITLE = "loop over every entry: one that nothing selects adds nothing"
@@ -32,7 +33,8 @@ def entry_fixes(loop: ast.For, ctx: Context, code: Code) -> Iterator[Fix]:
         raise Declined("the loop's target isn't a name")
     count = _count(loop.target.id, loop, ctx, code)
     if count is None:
-        raise Declined("how many different entries there are isn't known from the code")
+        yield tested(loop, loop.target.id, ctx, code)
+        return
     dense = gathered(loop, ctx, code)
     if dense is not None:
         yield _fix(loop, count, dense, ctx, code.anew())

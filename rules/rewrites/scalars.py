@@ -245,6 +245,8 @@ def _follow_list(node: ast.expr, fact: Tensor, ctx: Context, uses: Uses) -> None
             _follow_list(use, fact, ctx, uses)
     elif isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node:
         uses.bound(parent.target)
+    elif (side := _turned(parent, node, ctx)) is not None:
+        uses.bound(side)
     elif isinstance(parent, ast.Subscript) and parent.value is node:
         if not isinstance(ctx.fact(parent.slice), Const):
             raise Declined(f"`{shown(parent)}` picks from the list in Python")
@@ -263,6 +265,19 @@ def _follow_list(node: ast.expr, fact: Tensor, ctx: Context, uses: Uses) -> None
             raise Declined(f"the list goes to `{shown(parent)}`")
     else:
         raise Declined(f"the list makes `{shown(parent)}`" if parent else "the list is kept")
+
+
+def _turned(call: ast.AST | None, node: ast.expr, ctx: Context) -> ast.expr | None:
+    """Return the loop's target for the values of a list that `zip` or `enumerate` is given."""
+    loop = ctx.parent(call) if isinstance(call, ast.Call) and not call.keywords else None
+    if not isinstance(loop, (ast.For, ast.comprehension)) or not isinstance(call, ast.Call):
+        return None
+    target = loop.target
+    if loop.iter is not call or not isinstance(target, ast.Tuple) or node not in call.args:
+        return None
+    place = {"builtins.zip": call.args.index(node), "builtins.enumerate": 1}
+    side = place.get(ctx.callee(call).name, len(target.elts))
+    return target.elts[side] if side < len(target.elts) else None
 
 
 def _stores(name: str, ctx: Context) -> int:

@@ -27,6 +27,7 @@ from ..base.facts import (
 from ..base.reading import shown
 from ..base.rewriting import Declined
 from .editing import Changes
+from .gathering import gather
 from .layout import SIGNS, operand, receiver
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
@@ -99,6 +100,8 @@ class Uses:
             self._test(parent, node)
         elif isinstance(parent, ast.IfExp):
             self.follow(parent, compared)
+        elif isinstance(node, ast.Name) and _indexes(node, parent, self.ctx):
+            gather(node, self.changes, lambda: f"{node.id}.reshape(1)")
         elif (
             isinstance(parent, (ast.GeneratorExp, ast.ListComp)) and parent.elt is node
         ) or isinstance(parent, (ast.List, ast.Tuple)):
@@ -278,6 +281,11 @@ class Uses:
             return self.changes.lines(stmt, value, f"{name} = ")
 
         self.changes.statements[stmt] = lines
+
+
+def _indexes(node: ast.expr, parent: ast.AST | None, ctx: Context) -> bool:
+    item = ctx.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(item, ast.Subscript) and item.value is not node
 
 
 def _tested(parent: ast.AST | None, node: ast.expr) -> bool:
