@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
+from ..rewrites.joined import joined_once
 from ..torch_facts import TorchFacts
 from .iteration import JOINING
 
@@ -106,6 +107,13 @@ def witness():
         ):
             text = f"`{target}` is copied at every turn by `{shown(call.func)}`: gather a list"
             yield Sighting(node, text, ctx.fact(call))
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the parts gathered in a list."""
+        stmt = sighting.node
+        assert isinstance(stmt, ast.Assign)
+        assert isinstance(stmt.value, ast.Call)
+        yield from joined_once(stmt, stmt.value, ctx, code)
 
 
 def _stored(node: ast.AST) -> list[str]:

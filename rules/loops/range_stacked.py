@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
+from ..rewrites.rowwise import rows_read
 from .collecting import collected
 from .iteration import carried, over_size, sources
 
@@ -79,3 +80,8 @@ def f(x: torch.Tensor):
                     fact,
                 )
                 return
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the loop over rows, which another step vectorises."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from rows_read(sighting.node, ctx, code)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Severity, Sighting
+from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
 from ..base.scopes import dotted, own
+from ..rewrites.compiled import marked_dynamic
 from .loops import assigned_in, rounds
 
 _JOINS = frozenset(
@@ -113,6 +114,19 @@ def witness():
                 again = "every length recompiles" if every else "the second length recompiles"
                 what = f"`{shown(value)}` is longer in every round, and not marked dynamic: {again}"
                 yield Sighting(value, what, severity=Severity.WARNING if every else None)
+
+    def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
+        """Yield the call with the growing dimension marked."""
+        call = ctx.parent(sighting.node)
+        call = ctx.parent(call) if isinstance(call, ast.keyword) else call
+        path = dotted(sighting.node)
+        assert isinstance(call, ast.Call)
+        for loop in rounds(call, ctx):
+            for stmt in assigned_in(loop, path):
+                if _joined(stmt, path, ctx):
+                    assert isinstance(stmt.value, ast.Call)
+                    yield from marked_dynamic(call, path, stmt.value, ctx, code)
+                    return
 
 
 def _joined(stmt: ast.Assign, path: str, ctx: Context) -> bool:

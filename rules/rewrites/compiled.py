@@ -46,6 +46,30 @@ def before_loop(call: ast.AST, ctx: Context, code: Code) -> Iterator[Fix]:
     yield code.fix("compile before the loop", edits, Safety.SAFE)
 
 
+def marked_dynamic(
+    call: ast.Call, path: str, joining: ast.Call, ctx: Context, code: Code
+) -> Iterator[Fix]:
+    """Yield the fix that marks the dimension dynamic along which `joining` lengthens a tensor.
+
+    Marked by `maybe_mark_dynamic`, which asks and never raises. Raises Declined.
+    """
+    stmt = ctx.statement(call)
+    if not isinstance(stmt, (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)):
+        raise Declined("the call is part of a compound statement")
+    last = ctx.callee(joining).name.rpartition(".")[2]
+    if not last.startswith(("cat", "concat")):
+        raise Declined("which dimension grows isn't in sight")
+    given = ctx.argument(joining, 1, "dim")
+    axis = ast.unparse(given) if given is not None else "0"
+    if not axis.lstrip("-").isdigit():
+        raise Declined("which dimension grows isn't in sight")
+    if axis.startswith("-"):
+        axis = f"{path}.ndim - {axis[1:]}"
+    mark = f"{code.spell('torch._dynamo.maybe_mark_dynamic')}({path}, {axis})"
+    edits = [code.insert(stmt, [code.indent(stmt) + mark])]
+    yield code.fix(f"mark the growing dimension of `{path}` dynamic", edits, Safety.SAFE)
+
+
 def _once(stmt: ast.stmt, ctx: Context) -> bool:
     """Say whether a statement binds nothing, or a variable that nothing else binds."""
     if isinstance(stmt, ast.Expr):

@@ -21,10 +21,6 @@ from .selection import written_in_place
 
 def element(part: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
     """`x[i]` with a 0-dim tensor → `x[i.unsqueeze(0)].squeeze(0)`."""
-    for loop in ctx.ancestors(part):
-        rows = tensor_of(ctx.fact(loop.iter)) if isinstance(loop, ast.For) else None
-        if rows is not None and rows.ragged:
-            raise Declined("the loop around it turns as often as the data says")
     changes = Changes(ctx, code)
     gather(part, changes, lambda: f"{receiver(code.text(part))}.unsqueeze(0)")
     yield code.fix(f"gather what `{shown(part, 40)}` points at", changes.edits())
@@ -33,6 +29,10 @@ def element(part: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
 def gather(part: ast.expr, changes: Changes, index: Callable[[], str]) -> None:
     """Turn one index of a tensor into a tensor of one index. Raises Declined."""
     ctx = changes.ctx
+    for loop in ctx.ancestors(part):
+        rows = tensor_of(ctx.fact(loop.iter)) if isinstance(loop, ast.For) else None
+        if rows is not None and rows.ragged:
+            raise Declined("the loop around it turns as often as the data says")
     parent = ctx.parent(part)
     among = parent.elts if isinstance(parent, ast.Tuple) else [part]
     item = ctx.parent(parent) if isinstance(parent, ast.Tuple) else parent

@@ -24,6 +24,7 @@ from .editing import Changes
 from .gathering import gather
 from .hoisting import hoisted
 from .layout import parsed, receiver
+from .selected import tested
 from .uses import MATH, Uses
 
 _CASTS = {"builtins.float": "float", "builtins.int": "int", "builtins.bool": "bool"}
@@ -215,6 +216,10 @@ def list_kept(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
         raise Declined(f"`{shown(call)}` has no form for tensors")
     source = call.func.value
     fact = one_tensor(source, ctx)
+    loop = ctx.parent(call)
+    if fact.ragged and isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
+        yield tested(loop, loop.target.id, ctx, code)
+        return
     changes = Changes(ctx, code)
     uses = Uses(ctx, changes)
     if fact.rank == 0:

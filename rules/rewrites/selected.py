@@ -67,7 +67,7 @@ def _mask(node: ast.expr, ctx: Context, code: Code) -> tuple[ast.expr | None, as
             for stmt in own(ctx.function)
             if isinstance(stmt, ast.Assign) and [ast.unparse(t) for t in stmt.targets] == [name]
         ]
-        if len(found) != 1 or ctx.loop(found[0]) is not ctx.loop(ctx.statement(node)):
+        if len(found) != 1 or found[0] not in code.block_of(ctx.statement(node)):
             return None, None
         made, node = found[0], found[0].value
     flattened = False

@@ -227,6 +227,31 @@ def train(fast, x):
         fast(x)
 """,
     ),
+    (
+        "CL605",
+        "safe",
+        """\
+fast = torch.compile(step)
+
+
+def generate(ids):
+    for _ in range(6):
+        out = fast(ids)
+        ids = torch.cat([ids, out[:, -1:]], dim=-1)
+    return ids
+""",
+        """\
+fast = torch.compile(step)
+
+
+def generate(ids):
+    for _ in range(6):
+        torch._dynamo.maybe_mark_dynamic(ids, ids.ndim - 1)
+        out = fast(ids)
+        ids = torch.cat([ids, out[:, -1:]], dim=-1)
+    return ids
+""",
+    ),
 ]
 
 
@@ -251,6 +276,12 @@ def test_rewrite(code: str, safety: str, before: str, after: str) -> None:
             "CL704",
             'traced = torch.jit.trace(step, torch.ones(3))\ntraced.save("m.pt")\n',
             "the TorchScript itself is what is wanted",
+        ),
+        (
+            "CL605",
+            "fast = torch.compile(step)\n\n\ndef grow(x):\n    for _ in range(3):\n"
+            "        y = fast(x)\n        x = torch.vstack([x, y])\n    return x\n",
+            "which dimension grows isn't in sight",
         ),
         (
             "CL712",
