@@ -87,7 +87,7 @@ def _fix(call: ast.Call, helper: ast.FunctionDef, ctx: Context, code: Code) -> F
     assert read is not None
     reading, tensor, _ = read
     private = helper.name.startswith("_") and _only_tests(helper.name, code)
-    changes = {reading: code.text(tensor)}
+    changes: dict[ast.AST, str] = {reading: code.text(tensor)}
     title = f"let the test have the tensor that `{helper.name}` reads"
     if private:
         return code.fix(title, [code.replace(reading, changes[reading])])
