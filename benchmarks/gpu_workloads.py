@@ -23,7 +23,8 @@ class Work:
         train: Forward and backward count, not the forward alone.
         bytes: What must be read and written at least; 0 where arithmetic is the floor.
         tf32: The precision of float32 matrix products.
-        tolerance: Largest relative error (Frobenius norm) against eager in float64.
+        tolerance: Relative error (Frobenius norm) against float64 that is always right; more is
+            where eager, in the same precision, errs as much.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Work:
     train: bool = False
     bytes: int = 0
     tf32: bool = False
-    tolerance: float = 1e-4
+    tolerance: float = 1e-5
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -86,7 +87,6 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
             "mlp bf16",
             perceptron,
             lambda: (torch.randn(b, d, device=device, dtype=half),),
-            tolerance=2e-2,
         )
     ]
     small = [
@@ -111,11 +111,11 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
 
     densenet = [
         Work("densenet121 inference, TF32 off", dense(False), image),
-        Work("densenet121 inference, TF32 on", dense(False), image, tf32=True, tolerance=2e-2),
+        Work("densenet121 inference, TF32 on", dense(False), image, tf32=True),
     ]
     densenet_train = [
-        Work("densenet121 training, TF32 off", dense(True), image, train=True, tolerance=1e-2),
-        Work("densenet121 training, TF32 on", dense(True), image, True, 0, True, 5e-2),
+        Work("densenet121 training, TF32 off", dense(True), image, train=True),
+        Work("densenet121 training, TF32 on", dense(True), image, True, 0, True),
     ]
     rows = 64 if not tiny else 8
     width = 1024 if not tiny else 32
@@ -126,11 +126,11 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
         v = torch.randn(width, width, device=device) / width**0.5
 
         def f(x: torch.Tensor) -> torch.Tensor:
-            y = F.gelu(x @ w)
+            y = F.gelu(x @ w.to(x.dtype))  # no copy, but where float64 asks for the truth
             y = torch.cond(
                 torch.isfinite(y).all(), lambda y: y.clone(), lambda y: torch.nan_to_num(y), (y,)
             )
-            return y @ v
+            return y @ v.to(y.dtype)
 
         return f
 
@@ -162,8 +162,8 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
         return (torch.randn(shape[0], shape[1], shape[2], device=device, dtype=half),)
 
     llama = [
-        Work("llama block b8x2048 bf16, forward", block(False), tokens, tolerance=2e-2),
-        Work("llama block b8x2048 bf16, training", block(True), tokens, train=True, tolerance=3e-2),
+        Work("llama block b8x2048 bf16, forward", block(False), tokens),
+        Work("llama block b8x2048 bf16, training", block(True), tokens, train=True),
     ]
     return {
         "pointwise": pointwise,

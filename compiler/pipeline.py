@@ -11,14 +11,17 @@ from torch.utils import _pytree as pytree
 from .errors import LoweringError
 from .fuse.collapse import collapse
 from .fuse.fuse import fuse
-from .ir.nodes import Buffer, Call, Constant, Graph, Loop, Nest
+from .ir.nodes import Buffer, Call, Constant, Contraction, Graph, Loop, Nest
 from .ir.values import Values
 from .ir.verify import verify
 from .ops.control import hosted, writes
 from .ops.lowerer import Lowerer
 from .passes.predicate import predicate
+from .runtime.host import tf32_convolutions
 from .runtime.program import Part, Program, Writer
+from .runtime.versions import device_target
 from .settings import Settings
+from .triton.contraction import emit_contraction
 from .triton.emit import Emitted, emit
 from .triton.loop import emit_loop
 
@@ -39,7 +42,9 @@ def _part(
 ) -> Part:
     """A graph, and the subgraphs of its control flow, lowered; `constants` is the program's."""
     on_cpu = settings.interpret or settings.target is not None
-    lowerer = Lowerer(predicate(gm), constants, on_cpu, saved)
+    lowerer = Lowerer(
+        predicate(gm), constants, on_cpu, saved, _tensor_cores(gm, settings), tf32_convolutions()
+    )
     graph = lowerer.run()
     check = verify if settings.verify or settings.interpret else _trust
     check(graph, lowerer.values, "lowering")
@@ -48,6 +53,7 @@ def _part(
     buffers = _buffers(graph)
     unaligned = _unaligned(graph)
     emitted: dict[int, Emitted] = {}
+    exact: dict[int, Emitted] = {}
     for k, node in enumerate(graph.nodes):
         if isinstance(node, Nest):
             graph.nodes[k] = collapse(node, lowerer.values)
@@ -55,6 +61,10 @@ def _part(
     for k, node in enumerate(graph.nodes):
         if isinstance(node, Loop):
             emitted[k] = emit_loop(node, lowerer.values, buffers, unaligned, settings.interpret)
+        elif isinstance(node, Contraction):
+            emitted[k] = emit_contraction(node, unaligned, node.tf32)
+            if node.tf32:
+                exact[k] = emit_contraction(node, unaligned, False)
         elif isinstance(node, Nest):
             emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
     parts: dict[str, Part | None] = {}
@@ -64,7 +74,20 @@ def _part(
             for name in _subgraphs(node, constants):
                 part = parts[name] = _subpart(constants[name], settings, constants)
                 fallbacks += _operators(constants[name]) if part is None else part.fallbacks
-    return Part(graph, emitted, tuple(fallbacks), parts, saved)
+    return Part(graph, emitted, tuple(fallbacks), parts, saved, exact)
+
+
+def _tensor_cores(gm: torch.fx.GraphModule, settings: Settings) -> bool:
+    """Whether the kernels' GPU multiplies float32 on tensor cores; the interpreter plays one."""
+    if settings.interpret:
+        return True
+    target = settings.target
+    if target is None:
+        values = (node.meta.get("val") for node in gm.graph.nodes)
+        devices = (v.device for v in values if isinstance(v, torch.Tensor))
+        target = next((device_target(d) for d in devices if d.type == "cuda"), "cpu")
+    kind, _, version = target.partition(":")
+    return kind == "cuda" and int(version) >= 80
 
 
 def _trust(graph: Graph, values: Values, after: str) -> None:
@@ -110,7 +133,8 @@ def _unaligned(graph: Graph) -> frozenset[str]:
     names = set()
     for node in graph.nodes:
         if isinstance(node, Call):
-            names |= {b.name for _, b in node.outputs}
+            if not isinstance(node, Contraction):  # whose memory is ours
+                names |= {b.name for _, b in node.outputs}
         else:
             names |= node.inplace
     names |= {name for name, value in graph.constants.items() if isinstance(value, torch.Tensor)}

@@ -18,6 +18,8 @@ MOST_VALUES = 2000  # in one kernel; more makes Triton slow to compile and spill
 MOST_BUFFERS = 48
 SERIAL_INNER = 4096  # elements a program may walk alone
 FEW_PROGRAMS = 64
+HEAVY_VALUES = 64  # of one element: a window's maximum, say, but not an activation
+FEW_ROWS = 1024
 
 
 def merge(first: Nest, second: Nest, values: Values) -> Nest | None:
@@ -56,8 +58,9 @@ def _merged(
     mapping: dict[Symbol, Expr],
     values: Values,
 ) -> Nest | None:
-    if host.rvariables and not guest.rvariables and _serializes(mapping, host, guest, first):
-        return None
+    if host.rvariables and not guest.rvariables:
+        if _serializes(mapping, host, guest, first) or _burdens(host, guest, first, values):
+            return None
     moved = _moved(guest, mapping, host, values)
     before, after = (moved, host.stores) if guest is first else (host.stores, moved)
     joined = _joined(before, after, first, second, host, values)
@@ -147,6 +150,21 @@ def _serializes(mapping: dict[Symbol, Expr], host: Nest, guest: Nest, first: Nes
     if not length.is_Integer or not outer.is_Integer:
         return False
     return int(length) > SERIAL_INNER and int(outer) < FEW_PROGRAMS
+
+
+def _burdens(host: Nest, guest: Nest, first: Nest, values: Values) -> bool:
+    """Whether a reduction by few programs would compute a heavy producer, maybe in every pass.
+
+    On its own the producer runs on the whole GPU, and keeps its registers to itself.
+    """
+    if guest is not first:
+        return False
+    outer, length = ix.product(host.sizes), ix.product(host.rsizes)
+    if not length.is_Integer or not outer.is_Integer:
+        return False
+    if int(length) <= SERIAL_INNER or int(outer) >= FEW_ROWS:
+        return False
+    return len(values.ordered([s.value for s in guest.stores])) > HEAVY_VALUES
 
 
 def _inner_disagrees(stores: tuple[Store, ...], host: Nest, values: Values) -> bool:

@@ -309,3 +309,22 @@ def coefficients(e: Expr, variables: Sequence[Symbol]) -> tuple[list[Expr], Expr
             return None
         found[variable] = found[variable] + quotient
     return [found[v] for v in variables], Add(*rest)
+
+
+def along(places: Iterable[Expr], inner: Symbol, outer: Sequence[Symbol]) -> bool:
+    """Whether most places move less in memory from one `inner` to the next than along `outer`.
+
+    Places that don't depend on `inner` don't vote; those that aren't affine vote against.
+    """
+    votes = 0
+    for place in places:
+        if not place.has(inner):
+            continue
+        affine = coefficients(place, [inner, *outer])
+        votes += 1 if affine is not None and _shortest_first(affine[0]) else -1
+    return votes >= 0
+
+
+def _shortest_first(steps: Sequence[Expr]) -> bool:
+    known = [abs(int(step)) for step in steps if step.is_Integer and step != 0]
+    return bool(steps[0].is_Integer) and abs(int(steps[0])) == min(known, default=0)

@@ -159,6 +159,35 @@ class Loop(Call):
         return f"while {self.test}:\n{self.nest}"
 
 
+@dataclass(frozen=True, slots=True)
+class Contraction(Call):
+    """A convolution, or one of its gradients, by a kernel of ours on tensor cores.
+
+    Its result is `parts` partial sums, [parts, …], where parts is more than one: few programs with
+    long sums leave most of a GPU idle. What reads it adds them up.
+
+    Attributes:
+        kind: "pixels": each output pixel of a channel is a sum over the other channels (and the
+            taps of a window); "weights": each weight is a sum over all pixels.
+        left: The weights [rows, columns, taps…], or the images that give the rows of weights.
+        right: Images [count, channels, height, width].
+        window: The window's side; its taps lie a pixel apart and are centred.
+        transposed: The weights are read as [columns, rows], as for a gradient by the images.
+        tf32: One pass in TF32 is enough; else three passes give float32's own accuracy.
+    """
+
+    kind: str = field(kw_only=True)
+    left: View = field(kw_only=True)
+    right: View = field(kw_only=True)
+    window: int = field(kw_only=True)
+    transposed: bool = field(kw_only=True)
+    parts: int = field(kw_only=True)
+    tf32: bool = field(kw_only=True)
+
+    def __str__(self) -> str:
+        return f"{self.result} = {self.kind} of {self.left.buffer.name} × {self.right.buffer.name}"
+
+
 @dataclass(slots=True)
 class Graph:
     """A lowered graph. Printable; `ir.verify` says what must hold."""

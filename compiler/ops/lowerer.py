@@ -34,6 +34,8 @@ class Lowerer(NestBuilder):
         saved: How many results, the last ones, another graph reads by the strides that tracing
             gave them.
         fallbacks: Names of the operators left to ATen, in order.
+        tensor_cores: The kernels' GPU multiplies float32 on tensor cores, in TF32.
+        tf32: The user allows convolutions in TF32.
     """
 
     def __init__(
@@ -42,10 +44,14 @@ class Lowerer(NestBuilder):
         constants: dict[str, Any] | None = None,
         on_cpu: bool = True,
         saved: int = 0,
+        tensor_cores: bool = False,
+        tf32: bool = False,
     ) -> None:
         super().__init__()
         self.gm = gm
         self.saved = saved
+        self.tensor_cores = tensor_cores
+        self.tf32 = tf32
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
@@ -146,7 +152,9 @@ class Lowerer(NestBuilder):
         if not _may_alias(node.target):
             result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
-            return tuple(self._settled(node, r, e) for r, e in zip(result, expected))
+            return tuple(
+                None if r is None else self._settled(node, r, e) for r, e in zip(result, expected)
+            )
         return self._settled(node, result, expected)
 
     def _unshared(self, x: Lazy, known: int) -> Lazy:

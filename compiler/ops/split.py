@@ -50,13 +50,10 @@ def pieces(
 
 
 def _inner_contiguous(loads: Sequence[Value], size: Sequence[Expr], dims: Sequence[int]) -> bool:
-    fast = ix.Loop(f"r{max((d for d in dims if size[d] != 1), default=0)}")
-    votes = 0
-    for load in loads:
-        affine = ix.coefficients(load.attrs[1], [fast])
-        if affine is not None and affine[0][0] != 0:
-            votes += 1 if affine[0][0] == 1 else -1
-    return votes >= 0
+    """Whether neighbours in memory lie along the reduced dimensions, for most loads."""
+    fast = max((d for d in dims if size[d] != 1), default=0)
+    outer = [ix.Loop(f"r{d}") for d in range(len(size)) if d not in dims]
+    return ix.along([load.attrs[1] for load in loads], ix.Loop(f"r{fast}"), outer)
 
 
 def _divisor(n: int, wanted: int) -> int:

@@ -49,6 +49,7 @@ def lowered_names() -> frozenset[str]:
 def _load_all() -> None:
     # A family is one module; importing it fills the table.
     from . import (  # noqa: F401
+        convolutions,
         creation,
         indexing,
         joins,

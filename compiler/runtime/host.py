@@ -29,3 +29,8 @@ def laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
         return tensor
     copy = torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device)
     return copy.copy_(tensor)
+
+
+def tf32_convolutions() -> bool:
+    """Whether the user allows convolutions in TF32, as cuDNN's would be now."""
+    return torch.backends.cudnn.allow_tf32

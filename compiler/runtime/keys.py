@@ -22,6 +22,7 @@ import torch
 from ..settings import Settings
 from ..triton.kernel import Config, Kernel
 from .canonical import GraphText
+from .host import tf32_convolutions
 from .symbols import Unkeyable, canonical_symbols
 from .versions import device_target, own_digest, own_version, triton_version
 
@@ -67,6 +68,7 @@ def graph_text(
         f"python {sys.version_info[0]}.{sys.version_info[1]}",
         f"deterministic {torch.are_deterministic_algorithms_enabled()}",
         f"matmul {torch.get_float32_matmul_precision()}",
+        f"convolutions {tf32_convolutions()}",
         f"stage {stage}",
         *(f"setting {name}={value!r}" for name, value in chosen.items() if name not in _NO_MATTER),
         *(f"device {device} = {device_target(device)}" for device in graph.devices),

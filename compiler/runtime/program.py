@@ -18,7 +18,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod
 from torch.utils._sympy.printers import PythonPrinter
 
 from ..ir.index import Div, Rem
-from ..ir.nodes import Buffer, Call, Constant, Graph, Loop, Nest, Ref, View
+from ..ir.nodes import Buffer, Call, Constant, Contraction, Graph, Loop, Nest, Ref, View
 from ..triton.emit import Emitted
 from ..triton.kernel import Kernel
 from . import control, host
@@ -80,6 +80,7 @@ class Part:
         fallbacks: Operators that it leaves to ATen, those of its subgraphs too.
         parts: Its subgraphs by their constants' names; None: run by ATen.
         saved: How many of its results, the last ones, are kept for a backward graph.
+        exact: For products in TF32, the kernel that runs once the user has forbidden that.
     """
 
     graph: Graph
@@ -87,6 +88,7 @@ class Part:
     fallbacks: tuple[str, ...]
     parts: Mapping[str, Part | None] = field(default_factory=dict)
     saved: int = 0
+    exact: Mapping[int, Emitted] = field(default_factory=dict)
 
 
 class Writer:
@@ -123,6 +125,8 @@ class Writer:
         for k, node in enumerate(self.graph.nodes):
             if isinstance(node, Loop):
                 self._launch(node.nest, self.emitted[k])
+            elif isinstance(node, Contraction):
+                self._contract(node, self.emitted[k], self.part.exact.get(k))
             elif isinstance(node, Call):
                 self._call(node)
             else:
@@ -186,32 +190,42 @@ class Writer:
 
     def _launch(self, nest: Nest, emitted: Emitted) -> None:
         for store in nest.stores:
-            self._allocate(store.buffer, nest)
+            if store.buffer.name not in nest.inplace:
+                self._allocate(store.buffer)
         if any(n == 0 for n in (*nest.sizes, *nest.rsizes)):
             return
-        # One that only copies reads the same for every dtype: its arguments tell.
-        key = replace(emitted.kernel, origins=())
-        if key not in self.kernels:
-            number = len(self.kernels)
-            name = _kernel_name(nest, number)
-            kernel = emitted.kernel
-            renamed = Kernel(
-                name,
-                kernel.source.replace("def kernel(", f"def {name}("),
-                kernel.arguments,
-                kernel.configs,
-                kernel.grid,
-                kernel.origins,
-            )
-            self.kernels[key] = (number, renamed)
-        number, _ = self.kernels[key]
-        passed = [*emitted.buffers, *(size_text(e) for e in emitted.sizes)]
+        name = self._kernel(emitted, nest.names)
         for origin in nest.origins[:3]:
             self.lines.append(f"# {origin}")
-        self.lines.append(f"kernel_{number}({', '.join(passed)})")
+        self.lines.append(f"{name}({self._passed(emitted)})")
 
-    def _allocate(self, buffer: Buffer, nest: Nest) -> None:
-        if buffer.name in self.allocated or buffer.name in nest.inplace:
+    def _contract(self, node: Contraction, emitted: Emitted, exact: Emitted | None) -> None:
+        for _, buffer in node.outputs:
+            self._allocate(buffer)
+        name = self._kernel(emitted, (node.kind,))
+        if exact is not None:
+            name = f"({name} if tf32_convolutions() else {self._kernel(exact, (node.kind,))})"
+        self.lines += [f"# {origin}" for origin in node.origins if origin]
+        self.lines.append(f"{name}({self._passed(emitted)})")
+
+    def _passed(self, emitted: Emitted) -> str:
+        return ", ".join((*emitted.buffers, *(size_text(e) for e in emitted.sizes)))
+
+    def _kernel(self, emitted: Emitted, names: tuple[str, ...]) -> str:
+        """What the program calls a kernel, which may be another node's too."""
+        kernel = emitted.kernel
+        # One that only copies reads the same for every dtype: its arguments tell.
+        key = replace(kernel, origins=())
+        if key not in self.kernels:
+            number = len(self.kernels)
+            name = _kernel_name(names, number)
+            source = kernel.source.replace("def kernel(", f"def {name}(")
+            self.kernels[key] = (number, replace(kernel, name=name, source=source))
+        number, _ = self.kernels[key]
+        return f"kernel_{number}"
+
+    def _allocate(self, buffer: Buffer) -> None:
+        if buffer.name in self.allocated:
             return
         self.allocated.add(buffer.name)
         self.lines.append(
@@ -322,8 +336,8 @@ def _subgraph_name(constant: str) -> str:
     return constant.replace("constant", "subgraph")
 
 
-def _kernel_name(nest: Nest, number: int) -> str:
-    ops = dict.fromkeys(re.sub(r"_\d+$", "", name) for name in nest.names if name)
+def _kernel_name(names: tuple[str, ...], number: int) -> str:
+    ops = dict.fromkeys(re.sub(r"_\d+$", "", name) for name in names if name)
     return f"fused_{'_'.join(list(ops)[:5])}_{number}"[:120]
 
 

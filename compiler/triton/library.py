@@ -21,6 +21,17 @@ from .special import (  # noqa: F401 (kernels find them here)
 
 
 @triton.jit
+def to_tf32(x):
+    """Float32 rounded to TF32's ten bits, halves away from zero, as cuDNN does.
+
+    Tensor cores drop the bits below; half of what that costs comes back by adding half a unit
+    first. NaN stays as it is: its bits may be all ones.
+    """
+    rounded = (x.to(tl.int32, bitcast=True) + 0x1000).to(tl.float32, bitcast=True)
+    return tl.where(x == x, rounded, x)
+
+
+@triton.jit
 def max_nan(a, b):
     """The larger; NaN if one is."""
     return tl.maximum(a, b, tl.PropagateNan.ALL)

@@ -99,7 +99,7 @@ def _looped(outer: int, length: int, contiguous: bool) -> tuple[Config, ...]:
     if contiguous:
         shapes = ((1, 2048, 8), (1, 4096, 16), (4, 1024, 8), (1, 1024, 4))
     else:
-        shapes = ((64, 32, 8), (32, 64, 8), (128, 16, 8), (16, 128, 8))
+        shapes = ((32, 64, 16), (16, 128, 8), (64, 32, 8), (64, 64, 16))
     return tuple(
         Config((("XBLOCK", min(x, power(outer))), ("RBLOCK", min(r, power(length)))), warps, 1)
         for x, r, warps in shapes
@@ -107,16 +107,11 @@ def _looped(outer: int, length: int, contiguous: bool) -> tuple[Config, ...]:
 
 
 def _warps(points: int) -> int:
-    return min(16, max(1, power(points // 256)))
+    """Eight elements a thread; sixteen where that takes more than eight warps, by measurement."""
+    return min(16, max(1, power(points // (256 if points <= 2048 else 512))))
 
 
 def _inner_contiguous(nest: Nest, values: Values) -> bool:
-    """Whether most loads walk memory one by one along the inner loops."""
-    fast = nest.rvariables[-1]
-    votes = 0
-    for value in values.ordered([s.value for s in nest.stores]):
-        if value.op != "load" or not value.attrs[1].has(fast):
-            continue
-        affine = ix.coefficients(value.attrs[1], [fast])
-        votes += 1 if affine is not None and affine[0][0] == 1 else -1
-    return votes >= 0
+    """Whether neighbours in memory lie along the inner loops, for most loads."""
+    loads = [v for v in values.ordered([s.value for s in nest.stores]) if v.op == "load"]
+    return ix.along([v.attrs[1] for v in loads], nest.rvariables[-1], nest.variables)

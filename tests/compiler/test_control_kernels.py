@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,8 +38,8 @@ def nested_arms(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 def own_constants(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return torch.cond(
         x.sum() > 0,
-        lambda x: x + torch.tensor([1.0, 2.0, 3.0]),
-        lambda x: x * torch.tensor([3.0, 2.0, 1.0]),
+        lambda x: x + torch.tensor([1.0, 2.0, 3.0], device=x.device),
+        lambda x: x * torch.tensor([3.0, 2.0, 1.0], device=x.device),
         (x,),
     )
 
@@ -103,9 +104,11 @@ def test_a_large_arm_stays_a_branch() -> None:
     assert predicate(small) is not small
 
 
-def counted(x: torch.Tensor, w: torch.Tensor) -> Any:
+def counted(x: torch.Tensor, w: torch.Tensor, device: Any = None) -> Any:
     return torch.while_loop(
-        lambda i, x: i < 5, lambda i, x: (i + 1, x.sin() + w), (torch.tensor(0), x)
+        lambda i, x: i < 5,
+        lambda i, x: (i + 1, x.sin() + w),
+        (torch.tensor(0, device=device or x.device), x),
     )
 
 
@@ -116,7 +119,7 @@ def newton(x: torch.Tensor, w: torch.Tensor) -> Any:
     def body(i: torch.Tensor, y: torch.Tensor, s: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return i + 1, 0.5 * (y + x.abs() / y), s + y.sum()
 
-    start = (torch.zeros((), dtype=torch.int64), torch.ones_like(x), w[0].clone())
+    start = (torch.zeros((), dtype=torch.int64, device=x.device), torch.ones_like(x), w[0].clone())
     return torch.while_loop(test, body, start)
 
 
@@ -124,7 +127,9 @@ def halves(x: torch.Tensor, w: torch.Tensor) -> Any:
     def body(i: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return i - 1, torch.cond(i > 1, lambda y: y * 1.1, lambda y: y / 3, (y,))
 
-    return torch.while_loop(lambda i, y: i > 0, body, (torch.tensor(3), x.bfloat16()))
+    return torch.while_loop(
+        lambda i, y: i > 0, body, (torch.tensor(3, device=x.device), x.bfloat16())
+    )
 
 
 @pytest.mark.parametrize("function", [counted, newton, halves], ids=lambda f: f.__name__)
@@ -189,14 +194,12 @@ def test_a_cached_program_finds_the_constants_of_its_subgraphs(dtype: torch.dtyp
 @pytest.mark.parametrize("function", [branch, nested_arms, own_constants, counted, newton, halves])
 def test_on_a_gpu(function: Callable) -> None:
     x, w = (t.cuda() for t in rows())
-    with torch.device("cuda"):
-        graph = graph_of(function, x, w, settings=Settings(cache=False))
-    assert graph.kernels
+    assert graph_of(function, x, w, settings=Settings(cache=False)).kernels
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: loops on a GPU are untested")
 def test_a_counter_on_the_cpu_comes_to_the_gpu() -> None:
     x, w = (t.cuda() for t in rows())
-    graph = graph_of(counted, x, w, settings=Settings(cache=False))
+    graph = graph_of(partial(counted, device="cpu"), x, w, settings=Settings(cache=False))
     assert [k for k in graph.kernels if "while more:" in k.source]

@@ -1,0 +1,207 @@
+"""Convolutions in float32 by kernels of ours, where these are faster than cuDNN's.
+
+They are where a sum is long and its results are few, as in the later layers of a network, or where
+the window is one pixel wide, which makes a convolution a matrix product. All else runs by ATen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from sympy import Expr, Integer
+
+from ..errors import LoweringError
+from ..ir import index as ix
+from ..ir.nodes import Call, Contraction, Ref, View
+from ..ir.values import Value, Values
+from ..triton.contraction import LARGEST, parts_of
+from .lazy import Lazy
+from .origins import origin_of
+from .table import lowering
+
+SHORTEST = 16  # terms, rows and columns that a tensor core takes at once
+MOST_WINDOW_PIXELS = 1024  # with more, cuDNN's 3×3 convolutions are faster
+
+
+@lowering("aten.convolution.default")
+def convolution(
+    lower: Any,
+    node: torch.fx.Node,
+    x: Lazy,
+    weight: Lazy,
+    bias: Lazy | None,
+    *geometry: Any,
+) -> Lazy:
+    """The convolution, and its bias at each point of what reads it."""
+    window = _window(lower, x, weight, geometry)
+    images, weights = _images(lower, x), _weights(lower, weight)
+    size = (x.size[0], weight.size[0], *x.size[2:])
+    product = _product(lower, node, "pixels", weights, images, size, window=window)
+    if bias is None:
+        return product
+    values: Values = lower.values
+
+    def at(index: Sequence[Expr]) -> Value:
+        return values.call("add", product.at(index), bias.at([index[1]]))
+
+    return Lazy(size, x.dtype, x.device, at)
+
+
+@lowering("aten.convolution_backward.default")
+def convolution_backward(
+    lower: Any,
+    node: torch.fx.Node,
+    grad: Lazy,
+    x: Lazy,
+    weight: Lazy,
+    bias_sizes: Any,
+    *geometry: Any,
+) -> tuple[Lazy | None, ...]:
+    """The gradients by x and by the weight; each by ATen where that is faster."""
+    *geometry, wanted = geometry
+    window = _window(lower, x, weight, geometry)
+    if wanted[2] or not any(wanted[:2]):
+        raise LoweringError("the gradient by a bias")
+    by_x = by_weight = None
+    images = _images(lower, grad)
+    if wanted[0]:
+        weights = _weights(lower, weight)
+        by_x = _product(
+            lower, node, "pixels", weights, images, x.size, window=window, transposed=True
+        )
+    if wanted[1]:
+        if window == 1:
+            columns = _images(lower, x)
+            by_weight = _product(lower, node, "weights", images, columns, weight.size)
+        else:
+            by_weight = _weight_gradient_by_aten(lower, node, (grad, x, weight), geometry)
+    return by_x, by_weight, None
+
+
+def _window(lower: Any, x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
+    """The window's side.
+
+    Raises:
+        LoweringError: It's a convolution that ATen does better, or that isn't written here.
+    """
+    stride, padding, dilation, transposed, _, groups = geometry
+    if not lower.tensor_cores:
+        raise LoweringError("a convolution where there are no tensor cores for float32")
+    if x.dtype != torch.float32 or weight.dtype != torch.float32:
+        raise LoweringError(f"a convolution of {x.dtype}")
+    if len(x.size) != 4 or not ix.is_static((*x.size, *weight.size)):
+        raise LoweringError("a convolution of another rank, or of sizes that aren't known")
+    side = int(weight.size[2])
+    square = side == int(weight.size[3]) and side in (1, 3)
+    plain = all(s == 1 for s in (*stride, *dilation)) and all(p == side // 2 for p in padding)
+    if not (square and plain) or transposed or groups != 1:
+        raise LoweringError("a convolution with another window")
+    count, channels, height, width = (int(n) for n in x.size)
+    rows, pixels = int(weight.size[0]), count * height * width
+    if min(channels, rows, pixels) < SHORTEST or max(channels, rows) * pixels > LARGEST:
+        raise LoweringError("a convolution too small or too large for 32-bit addresses")
+    if side > 1 and (pixels > MOST_WINDOW_PIXELS or lower.tf32):
+        raise LoweringError("a convolution that cuDNN does faster")
+    return side
+
+
+def _images(lower: Any, x: Lazy) -> View:
+    """Images in memory, with a channel's pixels one after the other.
+
+    Raises:
+        LoweringError: They lie otherwise, channels last say.
+    """
+    view = x.view if x.view is not None else lower.realize(x)
+    _, _, height, width = view.size
+    rows = view.stride[3] == 1 or width == 1
+    lines = view.stride[2] == width or height == 1
+    if view.offset != 0 or not rows or not lines or not ix.is_static(view.stride):
+        raise LoweringError("images that aren't laid out channel by channel")
+    return view
+
+
+def _weights(lower: Any, x: Lazy) -> View:
+    view = x.view if x.view is not None else lower.realize(x)
+    _, _, height, width = view.size
+    taps = height == 1 or (view.stride[3] == 1 and view.stride[2] == width)
+    if view.offset != 0 or not taps or not ix.is_static(view.stride):
+        raise LoweringError("weights that aren't laid out window by window")
+    return view
+
+
+def _product(
+    lower: Any,
+    node: torch.fx.Node,
+    kind: str,
+    left: View,
+    right: View,
+    size: Sequence[Expr],
+    window: int = 1,
+    transposed: bool = False,
+) -> Lazy:
+    """A contraction added to the graph: its result, or the sum of its parts."""
+    count, columns, height, width = (int(n) for n in right.size)
+    if kind == "weights":
+        rows, length = int(left.size[1]), count * height * width
+    else:
+        rows, length = int(size[1]), columns
+        columns = count * height * width
+    parts = parts_of(kind, rows, columns, length, window)
+    shape = (Integer(parts), *size) if parts > 1 else tuple(size)
+    device = right.buffer.device
+    buffer = lower.new_buffer(torch.float32, device, shape, ix.contiguous_stride(shape))
+    lower.graph.nodes.append(
+        Contraction(
+            node.target,
+            (),
+            {},
+            buffer.name,
+            (((), buffer),),
+            reads=frozenset({left.buffer.name, right.buffer.name}),
+            origins=(origin_of(node),),
+            kind=kind,
+            left=left,
+            right=right,
+            window=window,
+            transposed=transposed,
+            parts=parts,
+            tf32=lower.tf32,
+        )
+    )
+    whole = lower.lazy(View(buffer, shape, buffer.stride))
+    if parts == 1:
+        return whole
+
+    def at(index: Sequence[Expr]) -> Value:
+        total = whole.at([Integer(0), *index])
+        for part in range(1, parts):
+            total = lower.values.call("add", total, whole.at([Integer(part), *index]))
+        return total
+
+    return Lazy(tuple(size), torch.float32, device, at)
+
+
+def _weight_gradient_by_aten(
+    lower: Any, node: torch.fx.Node, operands: Sequence[Lazy], geometry: Sequence[Any]
+) -> Lazy:
+    """The gradient by the weight alone, by ATen."""
+    views = [x.view if x.view is not None else lower.realize(x) for x in operands]
+    value = node.meta["val"][1]
+    size, stride = ix.exprs(value.shape), ix.exprs(value.stride())
+    buffer = lower.new_buffer(value.dtype, value.device, size, stride)
+    result = f"out{buffer.name.removeprefix('buf')}"
+    lower.graph.nodes.append(
+        Call(
+            node.target,
+            (*(Ref(view) for view in views), None, *geometry, [False, True, False]),
+            {},
+            result,
+            (((1,), buffer),),
+            reads=frozenset(view.buffer.name for view in views),
+            origins=(origin_of(node),),
+        )
+    )
+    lower.fallbacks.append(str(node.target))
+    return lower.lazy(View(buffer, size, stride))
