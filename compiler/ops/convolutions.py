@@ -60,8 +60,8 @@ def convolution_backward(
     *geometry: Any,
 ) -> tuple[Lazy | None, ...]:
     """The gradients by x and by the weight; each by ATen where that is faster."""
-    *geometry, wanted = geometry
-    window = _window(lower, x, weight, geometry)
+    *window_geometry, wanted = geometry
+    window = _window(lower, x, weight, window_geometry)
     if wanted[2] or not any(wanted[:2]):
         raise LoweringError("the gradient by a bias")
     by_x = by_weight = None
@@ -76,7 +76,7 @@ def convolution_backward(
             columns = _images(lower, x)
             by_weight = _product(lower, node, "weights", images, columns, weight.size)
         else:
-            by_weight = _weight_gradient_by_aten(lower, node, (grad, x, weight), geometry)
+            by_weight = _weight_gradient_by_aten(lower, node, (grad, x, weight), window_geometry)
     return by_x, by_weight, None
 
 
