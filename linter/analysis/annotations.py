@@ -22,6 +22,7 @@ from ...rules.base.facts import (
     const,
     join_all,
 )
+from ...rules.calls.packages import PACKAGES
 from ..index import Assigned, Imported, ModuleInfo
 from . import construction, stdlib
 
@@ -167,6 +168,8 @@ def _named(analyzer: Analyzer, value: Fact) -> Fact:
         return Instance(name, module=True)
     if name in stdlib.OBJECTS:
         return Instance(name)
+    if name.partition(".")[0] in PACKAGES and last[:1].isupper():
+        return Instance(name)  # such as `PIL.Image.Image`: calls of its methods leave Python
     if name.startswith("torch.distributions.") and last[:1].isupper():
         return Instance(analyzer.torch.canonical(name))
     return UNKNOWN

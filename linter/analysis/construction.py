@@ -13,6 +13,7 @@ from ...rules.base.facts import (
     Instance,
     Mapping,
     Sequence,
+    Tensor,
 )
 from ..index import ClassInfo
 from . import classes, parameters, stores
@@ -43,14 +44,17 @@ def construct(
     method = classes.find_method(analyzer, cls, "__init__")
     if method is None:
         return _dataclass(analyzer, cls, this, args, kwargs)
-    if module:
-        return this  # modules are built once, outside: their attribute table says more
+    if module:  # they are built once, outside, unless of tensors that the region makes
+        if not any(isinstance(fact, Tensor) for fact in (*args, *kwargs.values())):
+            return this  # its class's attribute table says more
     bound = parameters.bind(analyzer, method, [this, *args], kwargs, unknown_rest)
     summary = analyzer.summary(method, bound, {}, frame.depth + 1)
     if summary is None or not summary.done:
         return this
     if summary not in frame.children:
         frame.children.append(summary)
+    if module:
+        return this
     name = parameters.first_name(method)
     attrs = {}
     for path, fact in summary.stores.items():

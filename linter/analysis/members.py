@@ -92,6 +92,8 @@ def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     if isinstance(base, Mapping):
         item = base.get(name) if base.kind != "dict" else None
         return item if item is not None else BoundMethod(base, name)
+    if isinstance(base, (Const, Static)) and base.kind == "str" and not hasattr(str, name):
+        return UNKNOWN  # it isn't one here: `wavelet.dec_len` where names are taken, too
     if isinstance(base, (Sequence, Const, ShapeInt, FromTensor)):
         if isinstance(base, Sequence) and base.kind.startswith("named:"):
             fields = base.kind[6:].split(",")

@@ -44,6 +44,10 @@ _FROM_SCALARS = frozenset(
 )
 # Whatever these are given, an array comes out, of which Dynamo knows no elements.
 _TO_ARRAY = frozenset({"array", "asarray", "ascontiguousarray", "atleast_1d", "atleast_2d"})
+_ELEMENTWISE = frozenset(
+    "ceil floor rint round sqrt cbrt exp exp2 log log2 log10 log1p abs absolute sign power lcm gcd "
+    "mod remainder floor_divide maximum minimum clip isnan isinf isfinite isclose".split()
+)
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
 )
@@ -185,11 +189,13 @@ def _of_unknown(
 ) -> Fact:
     """What NumPy gives for a value of unknown type: an array, or a scalar if that was a number.
 
-    Sums and the like are asked for of several values. What a function of each element gives for a
-    number is as good as one in most places, so there nothing is known.
+    Sums and the like are asked for of several values. Of a function of each element the least is
+    taken that it may give: a scalar of a number, which Dynamo knows but for conditions.
     """
     if not args or not isinstance(args[0], Unknown):
         return UNKNOWN
+    if last in _ELEMENTWISE:
+        return Array(0, "", True, origin=at(frame, node, None), sure=False)
     if last in _TO_ARRAY:
         return Array(origin=at(frame, node, None), sure=False)
     if last not in REDUCE:

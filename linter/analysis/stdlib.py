@@ -45,6 +45,12 @@ FACTORIES = {
         f"PIL.Image.Image.{method}": "PIL.Image.Image"
         for method in ("resize", "convert", "crop", "rotate", "transpose", "filter", "copy")
     },
+    "re.compile": "re.Pattern",
+    **{
+        f"re.{holder}{method}": "re.Match"
+        for holder in ("", "Pattern.")
+        for method in ("match", "search", "fullmatch")
+    },
     "tqdm.tqdm": "tqdm.tqdm",
     "tqdm.auto.tqdm": "tqdm.tqdm",
 }

@@ -85,6 +85,7 @@ _MEASURED = {
         "uuid.uuid5 xml.etree.ElementTree.fromstring"
     ),
     "GB0262": ("contextlib.closing contextlib.redirect_stdout"),
+    "GB0292": ("re.Match.groupdict"),
     "GB0467": ("logging.disable"),
     "GB4841": ("logging.critical logging.exception logging.log"),
     "GB7786": ("inspect.cleandoc"),

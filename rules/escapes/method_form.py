@@ -7,19 +7,12 @@ from collections.abc import Iterator
 
 from ..base import (
     Code,
-    Const,
     Context,
     Example,
     Extern,
-    Fact,
     Fix,
-    FromTensor,
     Rule,
-    ShapeInt,
     Sighting,
-    Static,
-    Tensor,
-    options,
 )
 from ..base.reading import shown
 from ..rewrites.replacements import number_last
@@ -106,20 +99,13 @@ def f(x: torch.Tensor):
             if facts and isinstance(facts[0], Extern) and facts[0].name == "torch.Tensor":
                 text = f"`{shown(node)}`: the class `torch.Tensor` is no dtype"
                 yield Sighting(node, text, callee.receiver, graph_breaks=("GB7489",))
-        elif last in _OLD and len(facts) == _OLD[last] + 1 and _number(facts[0]):
-            if all(isinstance(fact, Tensor) for fact in facts[1:]):
+        elif last in _OLD and len(facts) == _OLD[last] + 1:
+            # Today's signatures take so many positional arguments at no time
+            if not any(isinstance(arg, ast.Starred) for arg in node.args):
                 text = f"`{last}` takes the factor before the tensors here, an old signature"
-                yield Sighting(node, text, facts[1], graph_breaks=("GB0117",))
+                yield Sighting(node, text, callee.receiver, graph_breaks=("GB0117",))
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with the factor by name."""
         assert isinstance(sighting.node, ast.Call)
         return number_last(sighting.node, ctx, code)
-
-
-def _number(fact: Fact) -> bool:
-    return all(
-        isinstance(option, (Const, Static, ShapeInt, FromTensor))
-        and not (isinstance(option, Const) and option.value is None)
-        for option in options(fact)
-    )

@@ -115,3 +115,42 @@ def test_scipy_resolves_its_own_modules(tmp_path: Path) -> None:
     (package / "main.py").write_text(main)
     file = load_source(str(package / "main.py"), main.encode())[0]
     assert not [f for f in Linter(OPTIONS).lint(file).findings if f.code == "CL310"]
+
+
+def test_an_override_is_told_what_the_inherited_method_passes() -> None:
+    text = HEAD + "class Solver:\n    def run(self, t: torch.Tensor):\n"
+    text += "        for now in t:\n            self.step(now)\n\n    def step(self, now):\n"
+    text += "        raise NotImplementedError\n\n"
+    text += "class Euler(Solver):\n    def step(self, now):\n        return 1 if now > 0 else 2\n"
+    assert lines(lint(text, "CL103")) == [14]
+
+
+def test_the_constructor_of_an_object_is_captured_that_of_a_module_is_not() -> None:
+    made = "class {}:\n    def __init__(self, x: torch.Tensor):\n        self.x = x\n"
+    made += "        if x.sum() > 0:\n            print()\n\n"
+    assert lines(lint(HEAD + made.format("Box"), "CL101")) == [7]
+    module = HEAD + made.format("Net(torch.nn.Module)")
+    assert not lint(module, "CL101")
+    inside = module + "def f(x: torch.Tensor):\n    return Net(x * 2).x\n"
+    assert lines(lint(inside, "CL101")) == [7]
+
+
+def test_numpy_of_unknown_values() -> None:
+    text = HEAD + "def f(x: torch.Tensor, config):\n    size = int(np.prod(config.shape))\n"
+    text += "    if np.lcm(config.a, config.b) > 2:\n        x = x + 1\n"
+    text += "    return x.view(size, int(np.sqrt(config.a)))\n"
+    assert lines(lint(text, "CL402")) == [5]
+    assert lines(lint(text, "CL101")) == [6]
+
+
+def test_an_array_as_a_size_of_an_array() -> None:
+    text = HEAD + "def f(plan):\n    k = np.array(plan) // 2\n"
+    assert lines(lint(text + "    return np.zeros((3, k[0])), np.arange(k[1])\n", "CL415")) == [
+        6,
+        6,
+    ]
+
+
+def test_objects_of_c_packages_are_known_by_their_annotation() -> None:
+    text = HEAD + "import pywt\n\ndef f(x: torch.Tensor, wavelet: str | pywt.Wavelet):\n"
+    assert lines(lint(text + "    return x * len(wavelet.wavefun(3))\n", "CL310")) == [7]
