@@ -19,6 +19,7 @@ from ..base import (
     Static,
     options,
 )
+from ..rewrites.arrays import torch_twin
 from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .numpy_names import INDEXED, call_break, foreign_elements
@@ -49,8 +50,7 @@ class NumpyGap(Rule):
     constants outside. For a type, ask the tensor: `x.dtype`.
 
     ## When it is safe
-    In code that only runs once, such as filling a buffer in `__init__`: it is not captured and not
-    reported.
+    In code that only runs once, such as filling a buffer in `__init__`: that isn't captured.
     """
 
     code = "CL307"
@@ -136,8 +136,10 @@ def f(x):
             yield Sighting(node, text, arrays[0], graph_breaks=breaks)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Decline: which function of torch is meant isn't sure."""
-        raise Declined("use the function of torch, or compute it outside")
+        """Yield the function of torch, or a constant of the module."""
+        if not isinstance(sighting.node, ast.Call):
+            raise Declined("ask the tensor for it, before it is made an array")
+        yield from torch_twin(sighting.node, ctx, code)
 
 
 def _unknown(node: ast.Attribute, torch: TorchFacts) -> str:

@@ -20,6 +20,7 @@ from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import own
+from .arrays import number_by_torch
 from .editing import Changes
 from .gathering import gather
 from .hoisting import hoisted
@@ -53,6 +54,9 @@ def _dropped(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     changes = Changes(ctx, code)
     uses = Uses(ctx, changes)
     source = _source(call, name)
+    if any(isinstance(option, Array) for option in options(ctx.fact(source))):
+        yield from number_by_torch(source, ctx, code)
+        return
     fact = one_tensor(source, ctx)
     if name.startswith("math."):
         called = code.spell(MATH[name[len("math.") :]])
