@@ -30,6 +30,10 @@ _LIFTS = {
 }
 
 
+# A leaf that is made inside may stay where its gradient is taken inside as well.
+_LEAF = frozenset({"GB8985", "GB7324"})
+
+
 def settings_of(module: ModuleInfo) -> frozenset[str]:
     """Return the settings that a module turns on at its top level."""
     if "_dynamo" not in module.text:
@@ -53,14 +57,30 @@ def _canonical(path: str, module: ModuleInfo) -> str:
     return ".".join(part for part in (binding.module, binding.name, rest) if part)
 
 
-def lifted(finding: Finding, settings: frozenset[str]) -> bool:
-    """Say whether settings lift everything that a finding speaks of."""
-    return bool(finding.breaks) and _needed(finding) <= settings and bool(_needed(finding))
+def left(findings: Sequence[Finding], settings: frozenset[str]) -> list[Finding]:
+    """Return the findings of a region without those that settings lift."""
+    consumed = "trace_autograd_ops" in settings and _differentiates(findings)
+    return [
+        finding
+        for finding in findings
+        if not (bool(_needed(finding)) and _needed(finding) <= settings)
+        and not (consumed and _is_leaf(finding))
+    ]
+
+
+def _differentiates(findings: Iterable[Finding]) -> bool:
+    return any("trace_autograd_ops" in _needed(finding) for finding in findings)
+
+
+def _is_leaf(finding: Finding) -> bool:
+    return bool(finding.graph_breaks) and _LEAF.issuperset(finding.graph_breaks)
 
 
 def _needed(finding: Finding) -> frozenset[str]:
     """Return the settings that a finding goes by; none where no setting is enough."""
     needed = set()
+    if not finding.breaks:
+        return frozenset()
     for id in finding.graph_breaks:
         able = [name for name, (_, ids, _) in _LIFTS.items() if id in ids]
         if not able:
@@ -72,7 +92,10 @@ def _needed(finding: Finding) -> frozenset[str]:
 
 def offered(findings: Sequence[Finding], modules: Iterable[ModuleInfo]) -> Iterator[Finding]:
     """Yield the findings of a region; those that settings lift with that as their last fix."""
-    whole = all(not f.breaks or _needed(f) or _rewritable(f) for f in findings)
+    consumed = _differentiates(findings)
+    whole = all(
+        not f.breaks or _needed(f) or _rewritable(f) or (consumed and _is_leaf(f)) for f in findings
+    )
     by_path = {module.path: module for module in modules}
     for finding in findings:
         module = by_path.get(finding.path)
@@ -138,4 +161,4 @@ def _last_import(body: Sequence[ast.stmt]) -> ast.stmt | None:
     return found
 
 
-__all__ = ["lifted", "offered", "settings_of"]
+__all__ = ["left", "offered", "settings_of"]

@@ -21,7 +21,7 @@ from .analysis.operators import boolean
 from .analysis.usual import usual_truth
 from .context import FrameContext
 from .dispatch import Chosen, Dispatch
-from .dynamo_settings import lifted, offered, settings_of
+from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
 from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
@@ -99,7 +99,7 @@ class Linter:
         settings = frozenset().union(*map(settings_of, modules))
         found = [f for part in reached for f in _for_region(part.sightings(), entry)]
         if settings:
-            found = [finding for finding in found if not lifted(finding, settings)]
+            found = left(found, settings)
         yield from offered(found, modules) if self.options.fixes else found
 
     # -- running rules ----------------------------------------------------------------------

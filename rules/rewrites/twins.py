@@ -51,9 +51,22 @@ def _helper(call: ast.Call, ctx: Context, code: Code) -> ast.FunctionDef | None:
 
 
 def _read(helper: ast.FunctionDef) -> tuple[ast.Call, ast.expr, str] | None:
-    """Return the last statement's `bool(t)` or `t.item()`, the tensor, and which of them it is."""
+    """Return the last statement's `bool(t)` or `t.item()`, the tensor, and which of them it is.
+
+    Also `t.item() > 0.5`, which is of the kind "test".
+    """
     last = helper.body[-1]
-    call = last.value if isinstance(last, ast.Return) else None
+    value = last.value if isinstance(last, ast.Return) else None
+    if isinstance(value, ast.Compare) and len(value.ops) == 1:
+        sides = value.left, value.comparators[0]
+        read = [found for side in sides if (found := _reading(side)) is not None]
+        number = any(isinstance(side, ast.Constant) for side in sides)
+        if len(read) == 1 and number and read[0][2] != "int":
+            return read[0][0], read[0][1], "test"
+    return _reading(value)
+
+
+def _reading(call: ast.expr | None) -> tuple[ast.Call, ast.expr, str] | None:
     if not isinstance(call, ast.Call) or call.keywords:
         return None
     if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
@@ -72,8 +85,8 @@ def _tested(call: ast.Call, test: ast.expr, helper: ast.FunctionDef, ctx: Contex
         others = [part for part in (parent.left, *parent.comparators) if part is not node]
         if not all(isinstance(part, ast.Constant) for part in others) or len(parent.ops) > 1:
             return False
-        if read is None or read[2] == "int":
-            return False  # it cuts off what a comparison would see
+        if read is None or read[2] in ("int", "test"):
+            return False  # it cuts off what a comparison would see, or is one
         node, parent = parent, ctx.parent(parent)
     while node is not test and isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
         if isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
@@ -85,7 +98,7 @@ def _tested(call: ast.Call, test: ast.expr, helper: ast.FunctionDef, ctx: Contex
 def _fix(call: ast.Call, helper: ast.FunctionDef, ctx: Context, code: Code) -> Fix:
     read = _read(helper)
     assert read is not None
-    reading, tensor, _ = read
+    reading, tensor, kind = read
     private = helper.name.startswith("_") and _only_tests(helper.name, code)
     changes: dict[ast.AST, str] = {reading: code.text(tensor)}
     title = f"let the test have the tensor that `{helper.name}` reads"
@@ -99,7 +112,8 @@ def _fix(call: ast.Call, helper: ast.FunctionDef, ctx: Context, code: Code) -> F
         raise Declined("the helper's name isn't in sight")
     lines = [head.sub(f"def {twin}", lines[place]), *lines[place + 1 :]]
     asked = f"{twin}({', '.join(_passed(helper.args))})"
-    answer = code.text(reading, {tensor: receiver(asked) if _is_item(reading) else asked})
+    answer = code.text(reading, {tensor: receiver(asked) if kind == "item" else asked})
+    answer = f"bool({asked})" if kind == "test" else answer
     first, *_ = body = _without_doc(helper.body)
     indent = code.indent(first)
     edits: list[Edit] = [
@@ -109,10 +123,6 @@ def _fix(call: ast.Call, helper: ast.FunctionDef, ctx: Context, code: Code) -> F
         code.replace(call.func, twin),
     ]
     return code.fix(title, edits)
-
-
-def _is_item(reading: ast.Call) -> bool:
-    return isinstance(reading.func, ast.Attribute)
 
 
 def _only_tests(name: str, code: Code) -> bool:

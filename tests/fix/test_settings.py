@@ -55,6 +55,16 @@ CASES = (
     ),
 )
 
+FORCES = """import torch
+
+
+def f(x: torch.Tensor):
+    x = x.detach().requires_grad_(True)
+    energy = (x**2).sum()
+    energy.backward()
+    return energy.detach(), -x.grad
+"""
+
 
 def lint(text: str) -> tuple[Finding, ...]:
     source = SourceFile("m.py", text, "utf-8", False, "\n", str(hash(text)))
@@ -86,6 +96,16 @@ def test_dynamo_captures_what_a_setting_lifts() -> None:
         for text, _, inputs in CASES
     ]
     assert [measured.verdict for measured in measure(snippets)] == ["captured"] * len(CASES)
+
+
+def test_a_leaf_may_stay_where_its_gradient_is_taken_inside() -> None:
+    found = {f.code: f for f in lint(FORCES)}
+    assert sorted(found) == ["CL501", "CL505"]
+    after = apply_fixes(FORCES, [found["CL501"].fixes[-1]])
+    assert lint(after) == ()
+    pytest.importorskip("torch", "2.13")
+    snippet = Snippet(after, target="f", inputs="[(torch.randn(3),)]")
+    assert [measured.verdict for measured in measure([snippet])] == ["captured"]
 
 
 def test_no_setting_where_something_else_stays_broken() -> None:

@@ -171,6 +171,30 @@ def f(x: torch.Tensor):
         "[(torch.randn(4),),(torch.randn(4)*9,)]",
     ),
     Pair(
+        "a helper's comparison",
+        """
+def dense(mask: torch.Tensor):
+    return mask.mean().item() > 0.5
+
+
+def f(x: torch.Tensor):
+    return x * 2 if dense(x) else x
+""",
+        """
+def dense_tensor(mask: torch.Tensor):
+    return mask.mean() > 0.5
+
+
+def dense(mask: torch.Tensor):
+    return bool(dense_tensor(mask))
+
+
+def f(x: torch.Tensor):
+    return torch.where(dense_tensor(x), x * 2, x)
+""",
+        "[(torch.ones(4),),(torch.zeros(4),)]",
+    ),
+    Pair(
         "a number in a buffer",
         """
 class f(torch.nn.Module):
