@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Protocol
 
-from ...rules.base.finding import Safety
+from ...rules.base.finding import Finding, Safety
 from ..index import Project
 from ..prove.model import Status, Trial, Verdict
 from .model import Change, Choice, Judged, Key, Repair, Rewritten
@@ -226,10 +226,18 @@ def _result(
         subject.source,
         final.text,
         tuple(judged),
-        tuple(f for f in subject.findings if f.declined and not f.fixes),
+        tuple(_still_declined(subject, final)),
         final.left if final.changes else subject.findings,
         tuple(f"{change.fix.title}: {why}" for change, why in everything.withdrawn),
     )
+
+
+def _still_declined(subject: Subject, final: Rewritten) -> Iterator[Finding]:
+    """Yield findings without a rewrite that no later round had one for, at their old lines."""
+    left = {key for key, _ in keyed(final.text, final.left)} if final.changes else None
+    for key, finding in keyed(subject.source.text, subject.findings):
+        if finding.declined and not finding.fixes and (left is None or key in left):
+            yield finding
 
 
 def _said(verdict: Verdict | None) -> str:

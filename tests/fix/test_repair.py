@@ -202,3 +202,23 @@ def test_the_number_of_proofs_is_limited() -> None:
 def test_changed_lines_are_those_of_the_old_text() -> None:
     before, after = "a\nb\nc\nd", "a\nB\nc\nnew\nd"
     assert changed_lines(before, after) == ((2, 2), (4, 4))
+
+
+def test_what_a_later_round_rewrites_was_not_declined() -> None:
+    """`bad_wait` has no rewrite until its neighbour is rewritten."""
+
+    class Waiting(Subject):
+        def _finding(self, word: str, span: Span, function: str) -> Finding:
+            if word == "bad_wait" and "good_a" in self.current:
+                OFFERS["bad_wait"] = ["good_wait"]
+            made = super()._finding(word, span, function)
+            OFFERS.pop("bad_wait", None)
+            return made
+
+        def lint(self, text: str) -> tuple[Finding, ...]:
+            self.current = text
+            return super().lint(text)
+
+    made = repair(Waiting("def f():\n    bad_a\n    bad_wait\n"), Prover(), Policy())  # type: ignore[arg-type]
+    assert made.text == "def f():\n    good_a\n    good_wait\n"
+    assert not made.declined
