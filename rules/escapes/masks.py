@@ -23,17 +23,18 @@ def mask_in(node: ast.Subscript, ctx: Context) -> tuple[Fact, Certainty | None] 
     Certainty is LIKELY where only the name says that the tensor is a mask.
     """
     base = held(ctx.fact(node.value))
-    if base is None:
-        return None
     for part in parts(node.slice):
         for fact in _pieces(ctx.fact(part)):
             if isinstance(fact, (Tensor, Array)):
+                if base is None:
+                    continue
                 if fact.dtype == "bool" and fact.rank != 0:
                     return fact, None
                 if fact.dtype == "" and fact.rank != 0 and _NAMED.search(_last_name(part)):
                     return fact, Certainty.LIKELY
             elif isinstance(fact, Sequence) and fact.kind == "list" and _bools(fact):
-                return fact, None
+                # nothing but tensors and arrays takes a list as an index
+                return fact, None if base is not None else Certainty.LIKELY
     return None
 
 
