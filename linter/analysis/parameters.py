@@ -130,7 +130,7 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
         if isinstance(fact, Unknown) and name in documented:
             story += ", documented as a tensor"
             fact = documented[name]
-        if isinstance(fact, (Tensor, Union)):
+        if isinstance(fact, (Tensor, Union, Sequence, Mapping)):
             place = (info.module.path, param.lineno, param.col_offset + 1)
             fact = _as_input(fact, Origin(*place, story))
         stated[name] = fact
@@ -183,6 +183,11 @@ def _as_input(fact: Fact, origin: Origin) -> Fact:
     """Mark tensors as inputs of the function, made at the parameter where nothing else is said."""
     if isinstance(fact, Tensor):
         return replace(fact, role="input", origin=fact.origin or origin)
+    if isinstance(fact, Sequence):
+        items = None if fact.items is None else tuple(_as_input(o, origin) for o in fact.items)
+        return replace(fact, items=items, elem=_as_input(fact.elem, origin))
+    if isinstance(fact, Mapping):
+        return replace(fact, elem=_as_input(fact.elem, origin))
     if isinstance(fact, Union):
         return join_all(_as_input(option, origin) for option in fact.options)
     return fact
