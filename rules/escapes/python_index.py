@@ -10,7 +10,6 @@ from ..base import (
     DEFAULT_ONLY,
     Code,
     Context,
-    Declined,
     Example,
     Fact,
     Fix,
@@ -24,6 +23,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..rewrites.gathering import picked
 from .data import derived, held, read_in, read_number
 
 _FULLGRAPH = (Mode.FULLGRAPH,)
@@ -103,8 +103,9 @@ def f(x: torch.Tensor, which: torch.Tensor):
             yield from self._subscript(node, ctx)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
-        """Decline: there is no form of fixed shape."""
-        raise Declined("Python must pick it: stack what the list holds, and index the stack")
+        """Yield the list stacked, and gathered from."""
+        assert isinstance(sighting.node, ast.expr)
+        yield from picked(sighting.node, ctx, code)
 
     def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         base, index = ctx.fact(node.value), ctx.fact(node.slice)

@@ -1,5 +1,7 @@
 """One index that is a 0-dim tensor → a gather of one row, which stays in the graph.
 
+A list of tensors that Python picks from by such an index is stacked first.
+
 Declined: other indices beside it that aren't slices, writes whose values would no longer fit.
 """
 
@@ -9,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from ..base.context import Context
-from ..base.facts import Const, Fact, ShapeInt, Static, Tensor, options
+from ..base.facts import Const, Fact, Instance, Sequence, ShapeInt, Static, Tensor, options
 from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
@@ -55,6 +57,41 @@ def gather(part: ast.expr, changes: Changes, index: Callable[[], str]) -> None:
             raise Declined(f"`{shown(item)}` takes values of another shape")
     else:
         raise Declined(f"`{shown(item)}` is deleted")
+
+
+def picked(index: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
+    """`parts[int(i)]` of a list of tensors → `torch.stack(parts)[i.reshape(1)].squeeze(0)`."""
+    item = ctx.parent(index)
+    if not isinstance(item, ast.Subscript) or item.slice is not index:
+        raise Declined("Python picks several, or writes")
+    held = options(ctx.fact(item.value))
+    if any(isinstance(o, Instance) for o in held):
+        raise Declined("Python picks what runs: run them all and pick, or use `torch.cond`")
+    lists = [o for o in held if isinstance(o, Sequence)]
+    if len(lists) != len(held) or not all(isinstance(o.element(), Tensor) for o in lists):
+        raise Declined("Python must pick it: what it picks from doesn't hold tensors only")
+    source = read_from(index, ctx)
+    if source is None or not isinstance(item.ctx, ast.Load):
+        raise Declined(f"the tensor that `{shown(index)}` was read from isn't in sight")
+    changes = Changes(ctx, code)
+    stack = code.spell("torch.stack")
+    place = f"[{receiver(code.text(source))}.reshape(1)].squeeze(0)"
+    changes.made[item] = lambda: f"{stack}({code.text(item.value)}){place}"
+    yield code.fix(f"stack `{shown(item.value, 40)}`, and gather from it", changes.edits())
+
+
+def read_from(index: ast.expr, ctx: Context) -> ast.expr | None:
+    """Return the tensor of one element that an index is, or that `int(t)`, `t.item()` read."""
+    if tensor_of(ctx.fact(index)) is not None:
+        return index
+    if not isinstance(index, ast.Call):
+        return None
+    name, source = ctx.callee(index).name, None
+    if name == "torch.Tensor.item" and isinstance(index.func, ast.Attribute) and not index.args:
+        source = index.func.value
+    elif name == "builtins.int" and len(index.args) == 1:
+        (source,) = index.args
+    return source if source is not None and tensor_of(ctx.fact(source)) is not None else None
 
 
 def is_ellipsis(node: ast.expr) -> bool:

@@ -22,7 +22,7 @@ from ..base.rewriting import Code, Declined
 from ..base.scopes import own
 from .arrays import number_by_torch
 from .editing import Changes
-from .gathering import gather
+from .gathering import gather, read_from
 from .hoisting import hoisted
 from .layout import parsed, receiver
 from .selected import tested
@@ -258,7 +258,12 @@ def _follow_list(node: ast.expr, fact: Tensor, ctx: Context, uses: Uses) -> None
         uses.bound(side)
     elif isinstance(parent, ast.Subscript) and parent.value is node:
         if not isinstance(ctx.fact(parent.slice), Const):
-            raise Declined(f"`{shown(parent)}` picks from the list in Python")
+            index = read_from(parent.slice, ctx)
+            if index is None or not isinstance(parent.ctx, ast.Load):
+                raise Declined(f"`{shown(parent)}` picks from the list in Python")
+            uses.changes.made[parent] = lambda: (
+                f"{receiver(text(node))}[{receiver(text(index))}.reshape(1)].squeeze(0)"
+            )
         uses.follow(parent)
     elif isinstance(parent, ast.Call) and parent.args == [node]:
         name = ctx.callee(parent).name

@@ -116,6 +116,25 @@ def f(logits: torch.Tensor, table: torch.Tensor):
         "[(torch.randn(4),torch.randn(4,3),)]",
     ),
     Pair(
+        "picked from a list",
+        """
+def f(a: torch.Tensor, b: torch.Tensor, router: torch.Tensor, scales: torch.Tensor):
+    options = scales.tolist()
+    parts = [a, b]
+    return parts[int(router.argmax())] * options[router.argmin().item()]
+""",
+        """
+def f(a: torch.Tensor, b: torch.Tensor, router: torch.Tensor, scales: torch.Tensor):
+    options = scales.detach()
+    parts = [a, b]
+    return (
+        torch.stack(parts)[router.argmax().reshape(1)].squeeze(0)
+        * options[router.argmin().reshape(1)].squeeze(0)
+    )
+""",
+        "[(torch.randn(3),torch.randn(3),torch.tensor([0.1,0.9]),torch.rand(2))]",
+    ),
+    Pair(
         "a helper's answer",
         """
 def crowded(x: torch.Tensor, limit=1.0):
