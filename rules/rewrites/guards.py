@@ -244,6 +244,8 @@ class _Left:
         sure = self.unsure
         try:
             names = list(self._bound(stmt, quiet=True))
+            if not set(names) <= set(bound(self.ctx.function)):
+                return False  # a variable of the module: others read it
             users = [use for name in names for use in self._users(name, stmt)]
         except Declined:
             users = []

@@ -6,6 +6,36 @@ TENSOR = "[(torch.randn(3, requires_grad=True),)]"
 
 PAIRS = [
     (
+        "a counter of the module stays",
+        "CL301",
+        """\
+import torch
+
+CALLS = 0
+
+
+def f(x: torch.Tensor):
+    global CALLS
+    CALLS += 1
+    print("call", CALLS)
+    return x.sin()
+""",
+        """\
+import torch
+
+CALLS = 0
+
+
+def f(x: torch.Tensor):
+    global CALLS
+    CALLS += 1
+    if not torch.compiler.is_compiling():
+        print("call", CALLS)
+    return x.sin()
+""",
+        TENSOR,
+    ),
+    (
         "print",
         "CL301",
         """\
