@@ -133,6 +133,8 @@ def _tensor_binary(
         dtype = "float"
     ranks = [fact.rank if isinstance(fact, (Tensor, Array)) else 0 for fact in pair]
     rank = max(ranks) if all(isinstance(r, int) for r in ranks) else None  # type: ignore[type-var]
+    if isinstance(op, ast.MatMult) and rank is not None and 1 in ranks:
+        rank -= 1  # a vector's dimension is summed over, with one of the other operand's
     sure = first.sure if len(found) == 1 else any(fact.sure for fact in found)
     if isinstance(first, Array):
         constant = all(getattr(fact, "constant", True) for fact in pair if isinstance(fact, Array))

@@ -65,6 +65,8 @@ def other_stores(
         frame: Frame | None = None
         for node in _assignments(method):
             for attr, value in _attribute_assignments(node, this):
+                if isinstance(node, ast.AugAssign) and isinstance(table.get(attr), Tensor):
+                    continue  # `self.steps += 1` leaves a tensor what it is
                 if frame is None:
                     env = parameters.constructor_guess(analyzer, method, cls)
                     frame = Frame(analyzer, owner.module, method, env, depth=analyzer.max_depth - 1)

@@ -85,15 +85,17 @@ class _Search:
         for group in _groups(everything.changes):
             if group <= kept.keys():
                 continue
-            for level in range(self._levels(group)):
+            # What rewrites make possible in later rounds comes along; at last without it.
+            ways = [(level, False) for level in range(_levels(group, everything.changes))]
+            for level, alone in [*ways, (0, True)]:
                 levels = {**kept, **{key: level for key in group if key not in kept}}
-                tried, verdict = self._attempt(wanted, levels)
+                tried, verdict = self._attempt(wanted, levels, level, alone)
                 if tried is None:
                     break
                 for key in group - kept.keys():
                     verdicts[key] = verdict
                 if verdict.held:
-                    kept = levels
+                    kept = {**{change.key: level for change in tried.changes}, **levels}
                     break
         safe = self._safe(everything.changes, verdicts) - kept.keys()
         final, verdict = self._attempt(wanted, {**kept, **dict.fromkeys(safe, 0)})
@@ -115,22 +117,21 @@ class _Search:
             and verdicts[change.key].status is not Status.REFUTED
         }
 
-    def _attempt(self, wanted: Choice, levels: dict[Key, int]) -> tuple[Rewritten | None, Verdict]:
-        """Rewrite only these findings, and what shows up under them in later rounds."""
-        first = {key for key, _ in keyed(self._subject.source.text, self._subject.findings)}
-        skipped = dict.fromkeys(first - levels.keys(), -1)
-        tried = rewrite(self._subject, replace(wanted, levels={**levels, **skipped}))
+    def _attempt(
+        self, wanted: Choice, levels: dict[Key, int], level: int = 0, alone: bool = False
+    ) -> tuple[Rewritten | None, Verdict]:
+        """Rewrite only these findings, and what shows up under them in later rounds, at a level.
+
+        `alone`: findings that have no rewrite at first are left alone later, too.
+        """
+        every = keyed(self._subject.source.text, self._subject.findings)
+        left = [key for key, finding in every if (finding.fixes or alone) and key not in levels]
+        skipped = dict.fromkeys(left, -1)
+        choice = replace(wanted, level=level, levels={**levels, **skipped})
+        tried = rewrite(self._subject, choice)
         if not tried.changes and levels:
             return None, Verdict(Status.UNPROVED, "there is no such alternative")
         return tried, self._prove(tried)
-
-    def _levels(self, group: frozenset[Key]) -> int:
-        found = [
-            len(finding.fixes)
-            for key, finding in keyed(self._subject.source.text, self._subject.findings)
-            if key in group
-        ]
-        return max(found, default=1)
 
     def _prove(self, made: Rewritten) -> Verdict:
         if made.text == self._subject.source.text:
@@ -173,6 +174,13 @@ def changed_lines(before: str, after: str) -> tuple[tuple[int, int], ...]:
     return tuple(
         (i + 1, max(j, i + 1)) for tag, i, j, _, _ in matcher.get_opcodes() if tag != "equal"
     )
+
+
+def _levels(group: frozenset[Key], changes: Iterable[Change]) -> int:
+    """Return how many alternatives there are to rewrites of the functions that a group changes."""
+    functions = {function for _, function, _, _ in group}
+    found = [len(change.finding.fixes) for change in changes if change.key[1] in functions]
+    return max(found, default=1)
 
 
 def _groups(changes: Iterable[Change]) -> Iterator[frozenset[Key]]:

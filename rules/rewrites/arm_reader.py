@@ -103,13 +103,13 @@ class ArmReader:
             if write is None or self._own(number, write):
                 self._other(stmt, needed, write)
                 continue
-            self._pure(self._given(write))
+            self._pure(write.given)
             key = write.key
             result = not key.isidentifier() or write.in_place or key in self.alive
             if result and self._last(number, write):
                 self.values[key] = Outcome(self.new(write), self._fact(write), write.in_place)
             elif not key.isidentifier() or write.in_place:
-                raise Declined(f"`{key}` is written and read again in one arm")
+                self._held_back(number, write)
             elif result or key in needed:
                 self._renamed(write)
             else:
@@ -125,12 +125,6 @@ class ArmReader:
             return False
         values = [s.value if isinstance(s, ast.Assign) else None for s in made]
         return values[-1] is not None and is_fresh(values[-1], self.ctx)
-
-    def _given(self, write: Write) -> list[ast.AST]:
-        """Return what a write evaluates."""
-        if write.method and isinstance(write.value, ast.Call):
-            return [*write.value.args, *(k.value for k in write.value.keywords)]
-        return [write.value]
 
     def settle(self, bound: set[str]) -> None:
         """Give values names of their own where they read what the other arm's statements bind."""
@@ -166,8 +160,9 @@ class ArmReader:
             self.guard.operands(node, self._names, changes)
         inside = {inner for changed in changes for inner in ast.walk(changed)}
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and inner.id in self._names and inner not in inside:
-                changes[inner] = self._names[inner.id]
+            named = isinstance(inner, (ast.Name, ast.Attribute)) and inner not in inside
+            if named and dotted(inner) in self._names:
+                changes[inner] = self._names[dotted(inner)]
         return changes
 
     def _statement(self, prefix: str, text: str) -> list[str]:
@@ -186,17 +181,23 @@ class ArmReader:
         return value
 
     def _twin(self, write: Write, old: str) -> str:
-        """Return the out-of-place call for an in-place method."""
-        assert isinstance(write.value, ast.Call)
-        given = [*write.value.args, *write.value.keywords]
-        texts = [flat(self.code.text(part, self._changes(part))) for part in given]
-        if write.method == "copy":
-            return texts[0]
-        if write.method == "zero":
-            return f"{self.code.spell('torch.zeros_like')}({old})"
-        if write.method == "fill":
-            return f"{self.code.spell('torch.full_like')}({old}, {texts[0]})"
-        return f"{receiver(old)}.{write.method}({', '.join(texts)})"
+        """Return the out-of-place calls for in-place methods."""
+        text = old
+        for call in (*write.earlier, write.value):
+            assert isinstance(call, ast.Call)
+            assert isinstance(call.func, ast.Attribute)
+            given = [*call.args, *call.keywords]
+            texts = [flat(self.code.text(part, self._changes(part))) for part in given]
+            method = call.func.attr[:-1]
+            if method == "copy":
+                text = texts[0]
+            elif method == "zero":
+                text = f"{self.code.spell('torch.zeros_like')}({old})"
+            elif method == "fill":
+                text = f"{self.code.spell('torch.full_like')}({old}, {texts[0]})"
+            else:
+                text = f"{receiver(text)}.{method}({', '.join(texts)})"
+        return text
 
     def _fact(self, write: Write) -> Fact:
         if write.operator or write.method:
@@ -229,6 +230,29 @@ class ArmReader:
         if write.key in self.alive:
             self.values[write.key] = Outcome(name, self._fact(write))
 
+    def _held_back(self, number: int, write: Write) -> None:
+        """Give a new value of what others see a name, which the rest of the arm reads instead."""
+        key = write.key
+        calls = [
+            n for s in self.statements[number:] for n in ast.walk(s) if isinstance(n, ast.Call)
+        ]
+        rest = [*self.statements[number:], *([self.returned] if self.returned else [])]
+        calls = [n for node in rest for n in ast.walk(node) if isinstance(n, ast.Call)]
+        strange = any(not self.ctx.callee(call).name.startswith("torch.") for call in calls)
+        aliased = any(self.code.may_alias(key, other) for other in self._read_later(number) - {key})
+        if "[" in key or strange or aliased:
+            raise Declined(f"`{key}` is written and read again in one arm")
+        self._flush()
+        name = self.code.fresh(f"{key.rpartition('.')[2]}_{self.suffix}")
+        self.lines += self._statement(f"{name} = ", self.new(write))
+        self._names[key] = name
+        self.values[key] = Outcome(name, self._fact(write), write.in_place)
+
+    def _read_later(self, number: int) -> set[str]:
+        later = [*self.statements[number + 1 :], *([self.returned] if self.returned else [])]
+        nodes = [inner for node in later for inner in ast.walk(node)]
+        return {dotted(n) for n in nodes if isinstance(n, (ast.Name, ast.Attribute))} - {""}
+
     def _private(self, write: Write) -> None:
         self.rebound.add(write.key)
         changes = self._changes(write.value)
@@ -244,7 +268,7 @@ class ArmReader:
 
     def _other(self, stmt: ast.stmt, needed: Names, write: Write | None) -> None:
         """Take over a statement that isn't one plain assignment, or writes to the arm's own."""
-        self._pure([stmt] if write is None else self._given(write))
+        self._pure([stmt] if write is None else write.given)
         touched = stored(stmt) & (self.alive | needed)
         plain = isinstance(stmt, (ast.Assign, ast.AnnAssign))
         self.rebound |= stored(stmt) - touched

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..base.context import Context
-from ..base.facts import Tensor
+from ..base.facts import Tensor, options
 from ..base.rewriting import Code
 from ..base.scopes import dotted
 from .layout import SIGNS, flat
@@ -20,7 +20,11 @@ _NO_TWIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A statement that gives one target a value."""
+    """A statement that gives one target a value.
+
+    `earlier` are the in-place calls before the last of a chain, `x.mul_(2)` in
+    `x.mul_(2).add_(1)`, in the order in which they run.
+    """
 
     key: str
     value: ast.expr
@@ -28,6 +32,15 @@ class Write:
     operator: str = ""
     method: str = ""
     in_place: bool = False
+    earlier: tuple[ast.Call, ...] = ()
+
+    @property
+    def given(self) -> list[ast.expr]:
+        """What the write evaluates."""
+        if not self.method:
+            return [self.value]
+        calls = [call for call in (*self.earlier, self.value) if isinstance(call, ast.Call)]
+        return [a for c in calls for a in (*c.args, *(k.value for k in c.keywords))]
 
 
 def write_of(
@@ -48,18 +61,30 @@ def write_of(
         sign = SIGNS[type(stmt.op)]
         return Write(key, stmt.value, stmt, sign, "", seen(stmt.target)) if key else None
     call = stmt.value if isinstance(stmt, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-        name, key = call.func.attr, _key(call.func.value, code)
-        tags = ctx.torch.tags(f"torch.Tensor.{name}")
-        tensor = isinstance(ctx.fact(call.func.value), Tensor)
-        if key and tensor and "inplace" in tags and name not in _NO_TWIN:
-            if any(isinstance(a, ast.Starred) for a in call.args):
-                return None
-            known = ctx.torch.method(name[:-1]) is not None
-            if known or name in ("zero_", "fill_", "copy_"):
-                others = seen(call.func.value)
-                return Write(key, call, stmt, "", name[:-1], others)
-    return None
+    calls: list[ast.Call] = []
+    target: ast.expr | None = call
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
+        calls.insert(0, target)
+        target = target.func.value
+    key = _key(target, code) if calls and target is not None else ""
+    if not key or not all(_has_twin(one, ctx) for one in calls):
+        return None
+    assert target is not None
+    name = calls[-1].func.attr[:-1]  # type: ignore[attr-defined]
+    return Write(key, calls[-1], stmt, "", name, seen(target), tuple(calls[:-1]))
+
+
+def _has_twin(call: ast.Call, ctx: Context) -> bool:
+    """Say whether a call is an in-place method of a tensor that can be written out of place."""
+    assert isinstance(call.func, ast.Attribute)
+    name = call.func.attr
+    tags = ctx.torch.tags(f"torch.Tensor.{name}")
+    if "inplace" not in tags or name in _NO_TWIN:
+        return False
+    if not any(isinstance(o, Tensor) for o in options(ctx.fact(call.func.value))):
+        return False
+    known = ctx.torch.method(name[:-1]) is not None or name in ("zero_", "fill_", "copy_")
+    return known and not any(isinstance(a, ast.Starred) for a in call.args)
 
 
 def _key(target: ast.expr, code: Code) -> str:

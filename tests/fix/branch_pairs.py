@@ -993,4 +993,106 @@ def f(x: torch.Tensor, mask: torch.Tensor):
 """,
         "[(torch.ones(3), torch.ones(3, dtype=torch.bool)), (torch.ones(3), torch.arange(3) > 1)]",
     ),
+    (
+        "chain_in_place",
+        """\
+class M(torch.nn.Module):
+    def __init__(self, momentum=0.9):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("init", torch.tensor(False))
+
+    def forward(self, x):
+        batch = x.detach().mean(0)
+        if not self.init:
+            self.mean.copy_(batch)
+            self.init.fill_(True)
+        else:
+            self.mean.mul_(self.momentum).add_(batch, alpha=1 - self.momentum)
+        return x - self.mean
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self, momentum=0.9):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("init", torch.tensor(False))
+
+    def forward(self, x):
+        batch = x.detach().mean(0)
+        pred = ~self.init
+        self.mean.copy_(
+            torch.where(
+                pred,
+                batch,
+                self.mean.mul(self.momentum).add(batch, alpha=1 - self.momentum),
+            )
+        )
+        self.init.copy_(torch.where(pred, torch.full_like(self.init, True), self.init))
+        return x - self.mean
+
+
+f = M
+""",
+        "[(torch.ones(2, 3),), (torch.rand(2, 3),)]",
+    ),
+    (
+        "written_twice",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(16.0))
+        self.register_buffer("good", torch.tensor(0))
+
+    def forward(self, g):
+        finite = torch.isfinite(g).all()
+        if finite:
+            self.good += 1
+            if self.good >= 2:
+                self.scale *= 2
+                self.good.zero_()
+        else:
+            self.scale /= 2
+            self.good.zero_()
+        return torch.where(torch.isfinite(g), g, 0.0) / self.scale
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(16.0))
+        self.register_buffer("good", torch.tensor(0))
+
+    def forward(self, g):
+        finite = torch.isfinite(g).all()
+        good_then = self.good + 1
+        pred = good_then >= 2
+        self.good.copy_(
+            torch.where(
+                finite,
+                torch.where(pred, torch.zeros_like(good_then), good_then),
+                torch.zeros_like(self.good),
+            )
+        )
+        self.scale.copy_(
+            torch.where(
+                finite, torch.where(pred, self.scale * 2, self.scale), self.scale / 2
+            )
+        )
+        return torch.where(torch.isfinite(g), g, 0.0) / self.scale
+
+
+f = M
+""",
+        "[(torch.ones(3),), (torch.tensor([1.0, float('inf')]),)]",
+    ),
 ]
