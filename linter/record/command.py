@@ -24,9 +24,11 @@ VERSION = 1
 _SITE = """import importlib.util, json, os, sys
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != _here]
-sys.modules.pop("sitecustomize", None)
+_self = sys.modules.pop("sitecustomize", None)
 if importlib.util.find_spec("sitecustomize"):
     import sitecustomize
+elif _self is not None:
+    sys.modules["sitecustomize"] = _self
 _spec = importlib.util.spec_from_file_location("_compile_lint_recorder", _here + "/recorder.py")
 _recorder = importlib.util.module_from_spec(_spec)
 sys.modules["_compile_lint_recorder"] = _recorder

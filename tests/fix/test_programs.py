@@ -23,14 +23,14 @@ from .program_trial import (
     quiet,
 )
 
-COUNT = 100  # of each of two seeds
+COUNT = 50  # of each of four seeds
 FULL = 6  # of those that the whole proof sees
 HEAD = (
     "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, k: torch.Tensor):\n"
 )
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [0, 50, 100, 150])
 def test_what_is_applied_is_equal_to_eager(seed: int) -> None:
     tried: list[Tried] = []
     with Prover() as prover, quiet():

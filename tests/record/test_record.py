@@ -94,3 +94,8 @@ def test_a_command_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "net.py").write_text(NET)
     assert run(["record", "--path", str(tmp_path), "--", "no-such-command"]) == 2
     assert "can't run no-such-command" in capsys.readouterr().err
+
+
+def test_python_starts_without_a_complaint(recorded: Any, capfd: pytest.CaptureFixture) -> None:
+    assert recorded("import net\n")[0] == 0
+    assert "sitecustomize" not in capfd.readouterr().err
