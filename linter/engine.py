@@ -57,6 +57,7 @@ class Linter:
     def _forget(self) -> None:
         """Start with an empty project: nothing is known of any module."""
         self._selected: dict[ast.AST, Chosen] = {}
+        self._settings: dict[ModuleInfo, frozenset[str]] = {}
         self.project = Project(self.options)
         for source in self._overrides:
             self.project.open(source)
@@ -96,7 +97,10 @@ class Linter:
 
     def _of_region(self, entry: Entry, reached: list[Summary]) -> Iterator[Finding]:
         modules = tuple(dict.fromkeys(part.function.module for part in reached))
-        settings = frozenset().union(*map(settings_of, modules))
+        for module in modules:
+            if module not in self._settings:
+                self._settings[module] = settings_of(module)
+        settings = frozenset().union(*(self._settings[module] for module in modules))
         found = [f for part in reached for f in _for_region(part.sightings(), entry)]
         if settings:
             found = left(found, settings)
