@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from math import erf, sqrt
 
-from ..base import Code, Const, Context, Declined, Fix, FromTensor, Safety
+from ..base import Code, Const, Context, Declined, Fix, FromTensor, Instance, Safety, options
 from ..base.scopes import dotted, own
 from .replacements import operand
 
@@ -98,6 +98,10 @@ def redrawn(test: ast.expr, ctx: Context, code: Code) -> Fix | None:
         ]
         if len(made) != 1 or not isinstance(made[0], ast.Call) or made[0].keywords:
             return None
+        source = made[0].func
+        if isinstance(source, ast.Attribute):
+            if any(isinstance(o, Instance) for o in options(ctx.fact(source.value))):
+                raise Declined("the numbers of a generator object are its own: draw outside")
         return _redraw(made[0], code)
     return None
 

@@ -81,6 +81,12 @@ NOT_PADDED = [
 ]
 DECLINED = [
     (
+        "CL101",
+        "import random\n\ndef f(x: torch.Tensor, seed: int):\n    dice = random.Random(seed)\n"
+        "    last = dice.randrange(4)\n    if last > 2:\n        x = x * 2\n    return x\n",
+        "the numbers of a generator object are its own: draw outside",
+    ),
+    (
         "CL301",
         "def f(x: torch.Tensor):\n    print(x.add_(1))\n    return x\n",
         "`x` is written on the way",
