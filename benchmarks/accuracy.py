@@ -27,6 +27,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -316,7 +317,13 @@ def main() -> None:
         result, names, code = measure(part, args)
         results.append(result)
         title, text = SECTIONS.get(part.truth.name, (part.truth.name, ""))
-        lines += ["", f"## {title}", "", *([text, ""] if text else []), *report(result, names)]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            *([*textwrap.wrap(text, 100), ""] if text else []),
+            *report(result, names),
+        ]
         if args.list:
             print("\n".join(listing(result, code)))
     print("\n".join(lines))

@@ -48,6 +48,7 @@ _ELEMENTWISE = frozenset(
     "ceil floor rint round sqrt cbrt exp exp2 log log2 log10 log1p abs absolute sign power lcm gcd "
     "mod remainder floor_divide maximum minimum clip isnan isinf isfinite isclose".split()
 )
+_PLAIN = (Const, Static, ShapeInt, Sequence)
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
 )
@@ -168,10 +169,11 @@ def numpy_call(
     if last in ("dtype", "finfo", "iinfo", "result_type", "promote_types"):
         return Static("dtype")
     if source is None:
-        if not all(isinstance(v, (Const, Static, ShapeInt, Sequence)) for v in values):
+        plain = [isinstance(o, _PLAIN) for v in values for o in options(v)]
+        if not all(plain):
             return _of_unknown(frame, node, last, args, kwargs)
         # Dynamo knows the value of a NumPy scalar, not what is in an array
-        scalar = not any(isinstance(v, Sequence) for v in values)
+        scalar = not any(isinstance(o, Sequence) for v in values for o in options(v))
         scalar = scalar and last not in _FROM_SCALARS
         rank = 0 if scalar or (last in REDUCE and not kwargs and len(args) == 1) else None
         return Array(rank, "", scalar, origin=at(frame, node, None))
