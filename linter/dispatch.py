@@ -8,7 +8,7 @@ checked for every caller. Of some sixty rules about calls, most calls are left w
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..rules.base.rule import Rule
@@ -23,6 +23,7 @@ class _Column:
 
     rules: list[Rule] = field(default_factory=list)
     picky: list[Rule] = field(default_factory=list)
+    asked: list[Callable[[ast.AST, TorchFacts], bool]] = field(default_factory=list)
     kept: dict[tuple[bool, ...], tuple[Rule, ...]] = field(default_factory=dict)
 
 
@@ -39,12 +40,14 @@ class Dispatch:
                 column.rules.append(rule)
                 if type(rule).concerns is not Rule.concerns:
                     column.picky.append(rule)
+                    column.asked.append(rule.concerns)
 
     def select(self, nodes: Iterable[ast.AST]) -> Chosen:
         """Return the nodes that rules look at, in the order of the source, with those rules."""
         chosen: Chosen = []
+        columns = self._columns
         for node in nodes:
-            column = self._columns.get(type(node))
+            column = columns.get(type(node))
             if column is not None:
                 rules = self._kept(column, node)
                 if rules:
@@ -53,7 +56,8 @@ class Dispatch:
         return chosen
 
     def _kept(self, column: _Column, node: ast.AST) -> tuple[Rule, ...]:
-        said = tuple([rule.concerns(node, self._torch) for rule in column.picky])
+        torch = self._torch
+        said = tuple([concerns(node, torch) for concerns in column.asked])
         kept = column.kept.get(said)
         if kept is None:
             out = {rule for rule, concerned in zip(column.picky, said) if not concerned}
@@ -65,7 +69,7 @@ class Dispatch:
         key = (name, id(rules))  # the tuples of `select` live as long as this object
         known = self._calls.get(key)
         if known is None:
-            known = tuple(rule for rule in rules if rule.answers(name, self._torch))
+            known = tuple([rule for rule in rules if rule.answers(name, self._torch)])
             self._calls[key] = known
         return known
 

@@ -25,7 +25,7 @@ from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
 from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
-from .regions import Entry, entries, file_frames, speaks_of_compiling
+from .regions import Entry, entries, file_frames, speaks_of
 from .rewriting import FrameCode
 from .sites import site_of
 
@@ -154,9 +154,7 @@ class Linter:
 
     def _file_scope(self, module: ModuleInfo) -> Iterator[Finding]:
         text = module.text.replace("re.compile(", "")  # a word of its own in most files
-        words = {word for word in self._triggers if word in text}
-        if "compile" in words and not speaks_of_compiling(module):
-            words.remove("compile")
+        words = {word for word in self._triggers if word in text and speaks_of(module, word)}
         active = tuple(r for r in self._file_rules if not words.isdisjoint(r.triggers))
         if not active:
             return

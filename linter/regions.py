@@ -168,18 +168,26 @@ _COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|\bcompile\(|@compi
 
 def _compile_lines(module: ModuleInfo) -> list[int]:
     """Return the lines that may compile something; `re.compile(` doesn't count."""
-    if "compile" not in module.text or not speaks_of_compiling(module):
+    if "compile" not in module.text:
         return []
     lines = enumerate(module.text.split("\n"), 1)
-    return [n for n, line in lines if "compile" in line and _COMPILE.search(line)]
+    found = [n for n, line in lines if "compile" in line and _COMPILE.search(line)]
+    return found if found and speaks_of(module, "compile") else []
 
 
-def speaks_of_compiling(module: ModuleInfo) -> bool:
-    """Say whether the code of a module, and not only its comments, may compile something.
+def speaks_of(module: ModuleInfo, word: str) -> bool:
+    """Say whether the code of a module, and not only its comments and messages, has a word.
 
-    `torch.compiler.is_compiling()` and its like only ask, or keep out of it.
+    Of "jit.script" and "import script" the last part must begin a name. The word "compile" may be
+    anywhere in one, but `torch.compiler.is_compiling()` and its like only ask, or keep out of it.
     """
-    return any("compile" in word.replace("compiler", "") for word in module.identifiers)
+    lines = module.text.split("\n")
+    code = [line for line in lines if word in line and not line.lstrip().startswith("#")]
+    if word == "compile":
+        said = any("compile" in line.replace("compiler", "") for line in code)
+        return said and any("compile" in n.replace("compiler", "") for n in module.identifiers)
+    start = "." + word.replace(" ", ".").rpartition(".")[2]
+    return bool(code) and any(start in f".{name}" for name in module.identifiers)
 
 
 def _all_functions(analyzer: Analyzer, module: ModuleInfo) -> Iterator[FunctionInfo]:

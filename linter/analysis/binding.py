@@ -12,6 +12,7 @@ from ...rules.base.facts import (
     Fact,
     FromTensor,
     Mapping,
+    Origin,
     Sequence,
     Tensor,
     Unknown,
@@ -57,7 +58,11 @@ def _named(target: ast.Name, value: Fact) -> Fact:
     if origin.message.startswith(f"`{target.id}` "):
         return value
     message = f"`{target.id}` comes from {origin.message.rpartition(' comes from ')[2]}"
-    return replace(value, origin=replace(origin, message=message))
+    told = Origin(origin.path, origin.line, origin.column, message, origin.parent)
+    if type(value) is Tensor:  # most of them: `replace` asks which fields there are
+        rank, single, ragged = value.rank, value.single, value.ragged
+        return Tensor(rank, value.dtype, single, ragged, value.role, origin=told, sure=value.sure)
+    return replace(value, origin=told)
 
 
 def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:

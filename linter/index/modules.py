@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .nodes import all_nodes, identifiers_in, own_nodes, parents_of
+from .nodes import global_names, identifiers_in, own_nodes, parents_of
 
-_GLOBAL = re.compile(r"^\s+global\s", re.M)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -187,6 +185,7 @@ class ModuleInfo:
     functions: list[FunctionInfo] = field(default_factory=list, repr=False)
     classes: list[ClassInfo] = field(default_factory=list, repr=False)
     _lines: list[str] | None = field(default=None, repr=False)
+    _segments: dict[ast.AST, str] = field(default_factory=dict, repr=False)
     _identifiers: frozenset[str] | None = field(default=None, repr=False)
 
     @property
@@ -202,8 +201,14 @@ class ModuleInfo:
             self._lines = self.text.split("\n")
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
-    def segment(self, node: ast.AST, limit: int = 48) -> str:
-        """Return the source of a node on one line, shortened to `limit` characters."""
+    def segment(self, node: ast.AST) -> str:
+        """Return the source of a node on one line, shortened to 48 characters."""
+        known = self._segments.get(node)
+        if known is None:
+            known = self._segments[node] = self._segment(node)
+        return known
+
+    def _segment(self, node: ast.AST) -> str:
         first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
         if not first or not last:
             return "…"
@@ -214,7 +219,7 @@ class ModuleInfo:
             middle = [self.line(number) for number in range(first + 1, min(last, first + 6))]
             parts = [self.line(first)[start - 1 :], *middle, self.line(last)[: end - 1]]
             text = " ".join(" ".join(parts).split())
-        return text if len(text) <= limit else text[: limit - 1] + "…"
+        return text if len(text) <= 48 else text[:47] + "…"
 
     def column(self, number: int, offset: int) -> int:
         """Return the 1-based column in characters of a UTF-8 byte offset in a line."""
@@ -234,15 +239,11 @@ def index_module(
     """
     module = ModuleInfo(name, path, tree, text, package, root)
     _index_block(module, tree.body, "", None, module.bindings)
-    for target in _global_writes(tree) if _GLOBAL.search(text) else ():
+    for target in global_names(tree, text):
         bound = module.bindings.get(target)
         if isinstance(bound, Assigned):
             module.bindings[target] = Assigned(bound.values, bound.annotation, True)
     return module
-
-
-def _global_writes(tree: ast.Module) -> set[str]:
-    return {n for node in all_nodes(tree) if isinstance(node, ast.Global) for n in node.names}
 
 
 def _index_block(

@@ -6,6 +6,7 @@ Written out rather than with ast.walk: the linter spends much of its time here.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
@@ -13,6 +14,7 @@ SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Class
 _PLAIN = frozenset(
     "ctx op id attr arg asname module level type_comment kind conversion is_async simple".split()
 )
+_GLOBAL = re.compile(r"global\s")
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
@@ -87,4 +89,12 @@ def identifiers_in(tree: ast.AST) -> Iterator[str]:
             yield node.arg or ""
 
 
-__all__ = ["all_nodes", "identifiers_in", "own_nodes", "parents_of"]
+def global_names(tree: ast.AST, text: str) -> set[str]:
+    """Return the names that are declared global; the tree is walked where a line starts so."""
+    starts = [found.start() for found in _GLOBAL.finditer(text)]  # fast, and mostly in comments
+    if all(text[text.rfind("\n", 0, start) + 1 : start].strip() for start in starts):
+        return set()
+    return {n for node in all_nodes(tree) if isinstance(node, ast.Global) for n in node.names}
+
+
+__all__ = ["all_nodes", "global_names", "identifiers_in", "own_nodes", "parents_of"]
