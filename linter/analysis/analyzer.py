@@ -64,6 +64,7 @@ class Analyzer:
         self.aliases: dict[ast.expr, Fact] = {}
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self.mode_tests: dict[ast.expr, bool] = {}
+        self.plain: set[str] = set()  # functions of torch that call, wrap and construct nothing
         self._summaries: dict[object, Summary] = {}
         self._waiting: list[Summary] = []  # those that no rule has seen
         self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}

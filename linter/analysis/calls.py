@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ...rules.base.context import Callee
 from ...rules.base.facts import (
@@ -69,9 +70,9 @@ class Arguments:
 
 def arguments(frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call in order."""
-    result = Arguments()
+    result = Arguments([], {}, False)
     for arg in node.args:
-        if isinstance(arg, ast.Starred):
+        if type(arg) is ast.Starred:
             inner = expressions.evaluate(frame, arg)
             if isinstance(inner, Sequence) and inner.items is not None and not result.open:
                 result.args.extend(inner.items)
@@ -113,18 +114,24 @@ def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, on
             frame.callees[node] = (
                 callee if only else Callee(callee.name, callee.receiver, callee.project, False)
             )
-    if isinstance(function, (Function, ClassRef, Instance)):
+    kind = type(function)
+    if kind is Extern:
+        return _call_extern(frame, node, function.name, given)  # type: ignore[attr-defined]
+    if kind is BoundMethod:
+        return _call_method(frame, node, function, given)  # type: ignore[arg-type]
+    if kind is Function or kind is Instance or kind is ClassRef:
         return call_function(frame, node, function, given.args, given.kwargs, given.open)
-    if isinstance(function, Extern):
-        return _call_extern(frame, node, function.name, given)
-    if isinstance(function, BoundMethod):
-        return _call_method(frame, node, function, given)
     return UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _named_callee(name: str, sure: bool) -> Callee:
+    return Callee(name, None, None, sure)
 
 
 def _callee(frame: Frame, function: Fact) -> Callee:
     if isinstance(function, Extern):
-        return Callee(function.name, sure=function.sure)
+        return _named_callee(function.name, function.sure)
     if isinstance(function, Function):
         names = function.function.decorator_names
         if names & DISABLING:
@@ -153,7 +160,7 @@ def _callee(frame: Frame, function: Fact) -> Callee:
             return Callee("torch.compiler.disable", function, project)
         base = frame.analyzer.external_base(function.cls) if project is None else ""
         return Callee(base, function, project)
-    return Callee()
+    return _named_callee("", True)
 
 
 def method_name(receiver: Fact, name: str) -> str:
@@ -272,6 +279,9 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
     top = name.partition(".")[0]
     if top == "builtins":
         return builtin_calls.builtin(frame, node, name[9:], given)
+    plain = frame.analyzer.plain
+    if name in plain:
+        return tensors.tensor_call(frame, node, name, None, given.args, given.kwargs)
     if top in ("torch", "functorch"):
         made = stdlib.wrapped(name, given.args)
         if made is not None:
@@ -285,6 +295,8 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
         made = objects.construct(frame, node, name, given.args, given.kwargs)
         if made is not None:
             return made
+        if not stdlib.wraps(name) and not higher_order.concerns(name):
+            plain.add(name)
         return tensors.tensor_call(frame, node, name, None, given.args, given.kwargs)
     if top == "numpy":
         return objects.numpy_call(frame, node, name, given.args, given.kwargs)

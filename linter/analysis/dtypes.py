@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...rules.base.facts import (
     Const,
+    Extern,
     Fact,
     FromTensor,
     Sequence,
@@ -85,9 +86,8 @@ def _literal_dtype(fact: Fact) -> str:
 
 
 def named_dtype(fact: Fact) -> str:
-    name = getattr(fact, "name", "")
-    if isinstance(name, str) and name.startswith("torch."):
-        last = name[6:]
+    if type(fact) is Extern and fact.name.startswith("torch."):
+        last = fact.name[6:]
         if last == "bool":
             return "bool"
         if last.startswith(("int", "uint", "long", "short")):

@@ -47,12 +47,19 @@ _CHECKPOINT = frozenset(
 # TorchScript: Dynamo traces the Python source of a scripted function, and no scripted module.
 _SCRIPTED = frozenset({"torch.jit.script", "torch.jit.trace"})
 _SCRIPT_FILES = frozenset({"torch.jit.load", "torch.jit.freeze"})
+_TREE_MAP = "torch.utils._pytree.tree_map"
 _CALLABLE = (Function, ClassRef, Instance)
 
 
 def apply(frame: Frame, node: ast.Call, function: Fact, args: list[Fact]) -> Fact:
     """Return what the callee of `node` gets when it calls `function` with these arguments."""
     return _run(frame, node, function, args, {})
+
+
+def concerns(name: str) -> bool:
+    """Say whether `higher_order` may have something to say about calls of that name."""
+    known = name in _WRAPPERS or name in _CHECKPOINT or name in _SCRIPT_FILES
+    return known or name == _TREE_MAP or operator_of(name) != ""
 
 
 def higher_order(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact | None:
@@ -80,7 +87,7 @@ def higher_order(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
         return _while(frame, node, args, given.kwargs)
     if operator == "scan":
         return _scan(frame, node, args, given.kwargs)
-    if (operator == "map" or name == "torch.utils._pytree.tree_map") and len(args) >= 2:
+    if (operator == "map" or name == _TREE_MAP) and len(args) >= 2:
         inner = args[1].element() if isinstance(args[1], Sequence) else args[1]
         return Sequence("list", None, _run(frame, node, args[0], [inner, *args[2:]], {}))
     return None

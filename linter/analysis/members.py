@@ -70,6 +70,8 @@ _MASK_METHODS = frozenset("sum float long int to squeeze unsqueeze".split())
 
 def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     name = node.attr
+    if type(base) is Instance:  # most of them: `self.…`
+        return _instance_attribute(frame, node, base)
     if isinstance(base, Tensor):
         found = subscripts.attribute(frame, node, base)
         return found if found is not None else BoundMethod(base, name)
@@ -77,8 +79,6 @@ def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
         return frame.analyzer.extern(f"{base.name}.{name}")
     if isinstance(base, ModuleRef):
         return frame.analyzer.member(base.module, name, frame.module)
-    if isinstance(base, Instance):
-        return _instance_attribute(frame, node, base)
     if isinstance(base, ClassRef):
         method = find_method(frame.analyzer, base.cls, name)
         if method is not None:

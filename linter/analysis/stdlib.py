@@ -88,6 +88,11 @@ _DISABLE = frozenset(
 )
 
 
+def wraps(name: str) -> bool:
+    """Say whether `wrapped` may have something to say about calls of that name."""
+    return name in _DISABLE or name.startswith("torch.jit.")
+
+
 def wrapped(name: str, args: list[Fact]) -> Fact | None:
     """Return the object that torch.compiler.disable(f), torch.jit.script(m) and the like give."""
     first = args[0] if args else UNKNOWN

@@ -79,7 +79,7 @@ def tensor_call(
     facts = frame.analyzer.torch
     last = name.rpartition(".")[2]
     values = [*([receiver] if receiver is not None else []), *args, *kwargs.values()]
-    inputs = list(tensors_in(values))
+    inputs = tensors_in(values)
     primary = inputs[0] if inputs else None
     parent = primary.origin if primary is not None else _parent(values)
     sure = primary.sure if receiver is not None and primary is not None else True
@@ -239,16 +239,21 @@ def _known_number(args: list[Fact]) -> bool:
     return bool(args) and isinstance(args[0], (Const, Static, ShapeInt))
 
 
-def tensors_in(values: Iterable[Fact]) -> Iterable[Tensor]:
-    """Yield the tensors among facts, also those inside sequences (torch.cat, stack, einsum)."""
+def tensors_in(values: Iterable[Fact]) -> list[Tensor]:
+    """Return the tensors among facts, also those inside sequences (torch.cat, stack, einsum)."""
+    found: list[Tensor] = []
     for value in values:
+        if type(value) is Tensor:
+            found.append(value)
+            continue
         for option in options(value):
             if isinstance(option, Tensor):
-                yield option
+                found.append(option)
             elif isinstance(option, Sequence):
                 inner = option.items if option.items is not None else (option.elem,)
                 for item in inner:
-                    yield from (o for o in options(item) if isinstance(o, Tensor))
+                    found += [o for o in options(item) if isinstance(o, Tensor)]
+    return found
 
 
 def _parent(values: Iterable[Fact]) -> Origin | None:

@@ -271,10 +271,12 @@ def join(left: Fact, right: Fact) -> Fact:
     if left is right or (kind is other and left == right):
         return left
     if kind is not Union and other is not Union:
-        slots = _slot(left), _slot(right)
-        if slots[0] == slots[1]:
+        slot, beside = _slot(left), _slot(right)
+        if slot == beside:
             return _merge(left, right)
-        facts = (left, right) if _place(left) <= _place(right) else (right, left)
+        if kind not in _PLACED or other not in _PLACED:
+            slot, beside = _place(left), _place(right)
+        facts = (left, right) if slot <= beside else (right, left)
         return Union(facts, origin=_first(facts), sure=left.sure and right.sure)
     merged: dict[object, Fact] = {}
     for fact in (*options(left), *options(right)):
@@ -288,24 +290,26 @@ def join(left: Fact, right: Fact) -> Fact:
     return Union(facts, origin=_first(facts), sure=all(fact.sure for fact in facts))
 
 
+_STORIES: dict[type[Fact], int] = {Tensor: 0, FromTensor: 1, Array: 2}
+
+
 def _first(facts: tuple[Fact, ...]) -> Origin | None:
-    for kind in (Tensor, FromTensor, Array):
-        for fact in facts:
-            if isinstance(fact, kind) and fact.origin:
-                return fact.origin
-    return next((fact.origin for fact in facts if fact.origin), None)
+    told = [fact for fact in facts if fact.origin is not None]
+    if len(told) > 1:  # stories of data come first
+        told.sort(key=lambda fact: _STORIES.get(type(fact), 3))
+    return told[0].origin if told else None
 
 
 _SLOTS: dict[type[Fact], str] = {  # of facts that are told apart by their class alone
     **{kind: kind.__name__ for kind in (Unknown, Static, Tensor, Array, FromTensor, Mapping)},
     ShapeInt: "Static",
 }
+_PLACED = frozenset({*_SLOTS, Const, Sequence})  # those whose slots are their places too
 
 
 def _slot(fact: Fact) -> str:
     """Facts of one slot merge into one; None keeps a slot of its own, as does each class."""
-    plain = _SLOTS.get(type(fact))
-    if plain is not None:
+    if (plain := _SLOTS.get(type(fact))) is not None:
         return plain
     if isinstance(fact, Const):
         return "None" if fact.value is None else "Static"
@@ -320,18 +324,16 @@ def _slot(fact: Fact) -> str:
 
 def _place(fact: Fact) -> str:
     """Order the facts of a union by what they name, never by an address: every run agrees."""
-    if type(fact) in _SLOTS or isinstance(fact, (Const, Sequence)):
+    if type(fact) in _PLACED:
         return _slot(fact)
     if isinstance(fact, (BoundMethod, Extern)):
         return f"{type(fact).__name__} {fact.name} {_place(getattr(fact, 'receiver', NONE))}"
     named = getattr(fact, "cls", getattr(fact, "function", getattr(fact, "module", "")))
-    if not named:
-        return _slot(fact)
-    if not isinstance(named, str):
+    if named and not isinstance(named, str):
         path = getattr(getattr(named, "module", named), "path", "")
         line = getattr(getattr(named, "node", None), "lineno", 0)
         named = f"{path} {line:06} {getattr(named, 'name', '')}"
-    return f"{type(fact).__name__} {named}"
+    return f"{type(fact).__name__} {named}" if named else _slot(fact)
 
 
 def _merge(a: Fact, b: Fact) -> Fact:
@@ -351,13 +353,9 @@ def _merge(a: Fact, b: Fact) -> Fact:
             sure=sure,
         )
     if isinstance(a, Array) and isinstance(b, Array):
-        return Array(
-            a.rank if a.rank == b.rank else None,
-            a.dtype if a.dtype == b.dtype else "",
-            a.constant and b.constant,
-            origin=origin,
-            sure=sure,
-        )
+        rank = a.rank if a.rank == b.rank else None
+        dtype = a.dtype if a.dtype == b.dtype else ""
+        return Array(rank, dtype, a.constant and b.constant, origin=origin, sure=sure)
     if isinstance(a, FromTensor) and isinstance(b, FromTensor):
         kind = a.kind if a.kind == b.kind else ""
         how = a.how if a.how == b.how else "item"

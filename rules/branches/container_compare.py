@@ -19,6 +19,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .holding import tensor_inside
 
 ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -71,6 +72,10 @@ def f(x: torch.Tensor, y: torch.Tensor):
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether something is compared by value."""
+        return isinstance(node, ast.Compare) and any(isinstance(op, ORDER) for op in node.ops)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when an element that is compared is a tensor."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Mode, Rule, Sighting
 from ..rewrites.branches import size_fixes
+from ..torch_facts import TorchFacts
 from .conditions import COMPREHENSIONS, of_size, raises
 
 
@@ -60,6 +61,12 @@ def f(x: torch.Tensor):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether there is a condition, and no arm of an `if` only raises."""
+        if isinstance(node, COMPREHENSIONS):
+            return any(generator.ifs for generator in node.generators)
+        return not isinstance(node, ast.If) or not (raises(node.body) or raises(node.orelse))
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a condition tests a data-dependent size."""

@@ -10,6 +10,7 @@ from ..rewrites.branches import branch_fixes
 from ..rewrites.breaks import break_fixes, leaves_round
 from ..rewrites.draws import redrawn
 from ..rewrites.twins import twin_asked
+from ..torch_facts import TorchFacts
 from .conditions import holding_if, of_value, raises
 
 
@@ -125,6 +126,10 @@ def f(x: torch.Tensor, limit=None):
             "are fine.",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether no arm only raises, which is a rule of its own."""
+        return isinstance(node, ast.If) and not raises(node.body) and not raises(node.orelse)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the condition is decided by tensor data."""

@@ -24,6 +24,7 @@ from ..base import (
 from ..base.reading import data_in, modes_of, shown
 from ..rewrites.branches import branch_fixes
 from ..rewrites.choices import tested_fixes
+from ..torch_facts import TorchFacts
 from .conditions import is_membership, is_tested
 
 
@@ -106,6 +107,12 @@ def f(x: torch.Tensor):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether it is a call, or a comparison by `in`."""
+        return isinstance(node, ast.Call) or (
+            isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn))
+        )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the search asks for tensor data."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 from ..rewrites.choices import tested_fixes
+from ..torch_facts import TorchFacts
 from .conditions import first, is_tested, reads, sighting, untested_operator
 
 
@@ -57,6 +58,10 @@ def f(x: torch.Tensor):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the operator is `not`."""
+        return not isinstance(node, ast.UnaryOp) or isinstance(node.op, ast.Not)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the operand reads tensor data and nothing around tests it."""

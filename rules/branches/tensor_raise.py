@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import BOTH, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 from ..rewrites.checks import raise_fixes
+from ..torch_facts import TorchFacts
 from .conditions import first, holding_if, raises, reads
 
 
@@ -82,6 +83,10 @@ def f(x: torch.Tensor, check=True):
             note="An assert with a constant message is captured as a check in the graph.",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether an arm only raises."""
+        return isinstance(node, ast.If) and (raises(node.body) or raises(node.orelse))
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when an arm only raises and tensor data decides about it."""

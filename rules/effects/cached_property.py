@@ -12,10 +12,13 @@ from ..base import (
     Context,
     Declined,
     Example,
+    Extern,
+    Fact,
     Fix,
     Instance,
     Rule,
     Sighting,
+    Tensor,
     options,
 )
 from ..base.reading import shown
@@ -89,7 +92,11 @@ class f(nn.Module):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a read of such an attribute."""
         assert isinstance(node, ast.Attribute)
-        for option in options(ctx.fact(node.value)):
+        base = ctx.fact(node.value)  # that of most attributes, and no object of the project
+        return iter(()) if isinstance(base, (Tensor, Extern)) else self._reads(node, base)
+
+    def _reads(self, node: ast.Attribute, base: Fact) -> Iterator[Sighting]:
+        for option in options(base):
             if not isinstance(option, Instance) or isinstance(option.cls, str):
                 continue
             method = option.cls.methods.get(node.attr)

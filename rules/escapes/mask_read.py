@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 from ..rewrites.masking import masked_read
+from ..torch_facts import TorchFacts
 from .masks import mask_in
 
 
@@ -93,6 +94,12 @@ def f(x: torch.Tensor):
             note="of a masked assignment only the masked read on the right breaks",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether something is read by an index that may be a mask."""
+        return isinstance(node, ast.Subscript) and not (
+            isinstance(node.slice, ast.Constant) or isinstance(node.ctx, (ast.Store, ast.Del))
+        )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a mask is among the indices that are read."""

@@ -19,6 +19,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import read_in, read_number
 
 # Methods of Python containers whose first argument has to be known while capturing.
@@ -89,6 +90,10 @@ def f(x: torch.Tensor, kinds: torch.Tensor):
             inputs="[(torch.randn(3), torch.tensor([1, 1, 2]))]",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the operator, where there is one, is `*`."""
+        return not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Mult)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a Python container needs a number that only the data knows."""

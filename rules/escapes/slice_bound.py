@@ -23,6 +23,7 @@ from ..base import (
 )
 from ..base.reading import shown
 from ..rewrites.sizes import bounded
+from ..torch_facts import TorchFacts
 from .data import derived, held, read_number
 from .masks import parts
 
@@ -93,6 +94,12 @@ def f(x: torch.Tensor, n: torch.Tensor):
             note="a slice of a Python list fails under fullgraph as well",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether there is a slice with bounds."""
+        return isinstance(node, ast.Subscript) and any(
+            isinstance(part, ast.Slice) for part in parts(node.slice)
+        )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for every slice bound that holds tensor data."""

@@ -20,6 +20,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import held, read_number
 
 _CALLS = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
@@ -86,6 +87,10 @@ def f(x: torch.Tensor):
 """,
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether it is a call, or the operator `%`."""
+        return not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Mod)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when text is made of tensor data."""

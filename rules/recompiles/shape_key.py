@@ -19,6 +19,7 @@ from ..base import (
 )
 from ..base.reading import shown
 from ..base.scopes import dotted, own
+from ..torch_facts import TorchFacts
 
 
 class ShapeKey(Rule):
@@ -71,6 +72,10 @@ def f(x: torch.Tensor):
             truth="recompile",
         ),
     )
+
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether the key isn't a constant."""
+        return isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant)
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a subscript of a dict by a size."""

@@ -35,7 +35,8 @@ _ATEN = "torch.ops.aten."
 _METADATA = re.compile(r"torch-(\d[^-]*?)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
 
 
-Row = tuple[str, str, frozenset[str]]  # kind, what Dynamo does, tags
+# kind, what Dynamo does, tags, those that `tags` tells of
+Row = tuple[str, str, frozenset[str], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class TorchFacts:
         only some ways to call it have the tag.
         """
         row = self._function_row(dotted)
-        return frozenset() if row is None else row[2] - {"property"}
+        return frozenset() if row is None else row[3]
 
     def dynamo(self, dotted: str) -> str | None:
         """What Dynamo does with a call: ``graph``, ``inline``, ``constant``, ``skip`` or ``break``.
@@ -171,9 +172,11 @@ class TorchFacts:
         return tuple(self._sections["graph_breaks"])
 
     def _function_row(self, dotted: str) -> Row | None:
-        if dotted not in self._functions:
-            self._functions[dotted] = self._find_function(dotted)
-        return self._functions[dotted]
+        try:
+            return self._functions[dotted]
+        except KeyError:
+            row = self._functions[dotted] = self._find_function(dotted)
+            return row
 
     def _find_function(self, dotted: str) -> Row | None:
         for prefix in _TENSOR:
@@ -186,16 +189,19 @@ class TorchFacts:
 
     def _row(self, section: str, name: str) -> Row | None:
         key = (section, name)
-        if key not in self._rows:
-            self._rows[key] = self._read_row(section, name)
-        return self._rows[key]
+        try:
+            return self._rows[key]
+        except KeyError:
+            row = self._rows[key] = self._read_row(section, name)
+            return row
 
     def _read_row(self, section: str, name: str) -> Row | None:
         text = self._sections[section].get(name)
         if text is None:
             return None
         kind, dynamo, tags, *_ = (*text.split(";"), "", "")
-        return kind, dynamo, frozenset(tags.split(",") if tags else ())
+        known = frozenset(tags.split(",") if tags else ())
+        return kind, dynamo, known, known - {"property"}
 
 
 @functools.cache
