@@ -61,17 +61,15 @@ def other_stores(
     for name, method in owner.methods.items():
         if name in _BUILDERS:
             continue
-        this = parameters.first_name(method)
         frame: Frame | None = None
-        for node in _assignments(method):
-            for attr, value in _attribute_assignments(node, this):
-                if isinstance(node, ast.AugAssign) and isinstance(table.get(attr), Tensor):
-                    continue  # `self.steps += 1` leaves a tensor what it is
-                if frame is None:
-                    env = parameters.constructor_guess(analyzer, method, cls)
-                    frame = Frame(analyzer, owner.module, method, env, depth=analyzer.max_depth - 1)
-                fact = UNKNOWN if value is None else expressions.evaluate(frame, value)
-                found[attr] = join(found[attr], fact) if attr in found else fact
+        for attr, value, added in _assignments(method):
+            if added and isinstance(table.get(attr), Tensor):
+                continue  # `self.steps += 1` leaves a tensor what it is
+            if frame is None:
+                env = parameters.constructor_guess(analyzer, method, cls)
+                frame = Frame(analyzer, owner.module, method, env, depth=analyzer.max_depth - 1)
+            fact = UNKNOWN if value is None else expressions.evaluate(frame, value)
+            found[attr] = join(found[attr], fact) if attr in found else fact
     return found
 
 
@@ -81,28 +79,33 @@ def constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
     table: dict[str, ast.Call] = {}
     if method is None:
         return table
-    this = parameters.first_name(method)
-    for node in _assignments(method):
-        for attr, value in _attribute_assignments(node, this):
-            if not isinstance(value, ast.Call):
-                continue
-            target = value.func
-            while isinstance(target, ast.Attribute):
-                target = target.value
-            if isinstance(target, ast.Name) and target.id in owner.module.bindings:
-                table[attr] = value
+    for attr, value, _ in _assignments(method):
+        if not isinstance(value, ast.Call):
+            continue
+        target = value.func
+        while isinstance(target, ast.Attribute):
+            target = target.value
+        if isinstance(target, ast.Name) and target.id in owner.module.bindings:
+            table[attr] = value
     return table
 
 
 def assigned_attributes(method: FunctionInfo) -> set[str]:
     """Return the names of the attributes that a method assigns on its object."""
-    this = parameters.first_name(method)
-    pairs = (_attribute_assignments(node, this) for node in _assignments(method))
-    return {attr for assigned in pairs for attr, _ in assigned}
+    return {attr for attr, _, _ in _assignments(method)}
 
 
-def _assignments(method: FunctionInfo) -> list[ast.AST]:
-    return [node for node in method.nodes if type(node) in _ASSIGNMENTS]
+def _assignments(method: FunctionInfo) -> list[tuple[str, ast.expr | None, bool]]:
+    """Return (attribute, value, whether it is added to); every class that inherits it asks."""
+    if method.stored is None:
+        this = parameters.first_name(method)
+        nodes = [node for node in method.nodes if type(node) in _ASSIGNMENTS]
+        method.stored = [
+            (attr, value, isinstance(node, ast.AugAssign))
+            for node in nodes
+            for attr, value in _attribute_assignments(node, this)
+        ]
+    return method.stored
 
 
 def _attribute_assignments(node: ast.AST, this: str) -> Iterator[tuple[str, ast.expr | None]]:

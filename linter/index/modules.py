@@ -79,6 +79,7 @@ class FunctionInfo:
     _generator: bool | None = field(default=None, repr=False)
     _decorator_names: frozenset[str] | None = field(default=None, repr=False)
     masks: frozenset[str] | None = field(default=None, repr=False)  # see `analysis.masks`
+    stored: list[tuple[str, ast.expr | None, bool]] | None = field(default=None, repr=False)
     _signature: Signature | None = field(default=None, repr=False)
     _inside: dict[ast.AST, tuple[ast.AST, ...]] = field(default_factory=dict, repr=False)
 

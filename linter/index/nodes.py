@@ -12,8 +12,11 @@ from collections.abc import Iterable, Iterator
 SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 # Fields that never hold nodes worth a visit: contexts, operators, plain strings and numbers.
 _PLAIN = frozenset(
-    "ctx op id attr arg asname module level type_comment kind conversion is_async simple".split()
+    "ctx op ops id attr arg asname module level type_comment kind conversion is_async simple "
+    "rest kwd_attrs".split()
 )
+# Lists that hold None beside nodes, or names.
+_MIXED = frozenset({"keys", "kw_defaults", "names"})
 _GLOBAL = re.compile(r"global\s")
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
@@ -23,32 +26,39 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return found
 
 
-def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
+def own_nodes(function: ast.AST) -> list[ast.AST]:
+    """Return the nodes of a function's body, not those of functions and classes nested in it."""
     body = getattr(function, "body", [])
     return _below(list(body) if isinstance(body, list) else [body], SCOPES)
 
 
-def all_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield every node of a tree, in no order."""
+def all_nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return every node of a tree, in no order."""
     return _below([tree], frozenset())
 
 
-def _below(stack: list[ast.AST], closed: frozenset[type[ast.AST]]) -> Iterator[ast.AST]:
+def _below(stack: list[ast.AST], closed: frozenset[type[ast.AST]]) -> list[ast.AST]:
     known = _FIELDS
+    found: list[ast.AST] = []
     while stack:
         node = stack.pop()
-        yield node
+        found.append(node)
         kind = type(node)
         if kind in closed:
             continue
         fields = known.get(kind)
         for name in _fields(kind) if fields is None else fields:
             value = getattr(node, name, None)
-            if type(value) is list:
-                stack.extend([item for item in value if isinstance(item, ast.AST)])
-            elif isinstance(value, ast.AST):
-                stack.append(value)
+            if value is None:
+                continue
+            if type(value) is not list:
+                if isinstance(value, ast.AST):
+                    stack.append(value)
+            elif name in _MIXED:
+                stack += [item for item in value if isinstance(item, ast.AST)]
+            else:
+                stack += value
+    return found
 
 
 def parents_of(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
