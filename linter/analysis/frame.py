@@ -79,6 +79,8 @@ class Frame:
         """Say what a name or dotted path is now; what is known below it stays."""
         assert self.env is not None
         self.env[path] = fact
+        if "." not in path:
+            return
         holder = path
         while "." in holder:
             holder = holder.rpartition(".")[0]
@@ -124,8 +126,9 @@ def join_envs(envs: Iterable[Env | None]) -> Env | None:
     for env in reached[1:]:
         if env is reached[0]:
             continue
-        for name in [n for n in result if "." in n and n not in env]:
-            del result[name]
+        for name in result.keys() - env.keys():
+            if "." in name:
+                del result[name]
         for name, fact in env.items():
             old = result.get(name)
             if old is None:

@@ -80,11 +80,12 @@ def _is_none(fact: Fact) -> bool:
 
 
 def _binary(frame: Frame, node: ast.AST, op: ast.operator, left: Fact, right: Fact) -> Fact:
-    pair = (left, right)
+    pair, kinds = (left, right), (type(left), type(right))
     for kind in (Tensor, Array):
-        found = [fact for fact in pair if isinstance(fact, kind)]
-        if found:
-            return _tensor_binary(node, op, found, pair)
+        if kind in kinds:
+            return _tensor_binary(node, op, [fact for fact in pair if type(fact) is kind], pair)
+    if kinds == (Unknown, Unknown):
+        return UNKNOWN
     if isinstance(left, Instance) and left.cls == "pathlib.Path" and isinstance(op, ast.Div):
         return left
     read = [fact for fact in pair if isinstance(fact, FromTensor)]

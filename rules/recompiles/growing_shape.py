@@ -107,9 +107,10 @@ def witness():
             return
         for value in [*node.args, *(k.value for k in node.keywords)]:
             path = dotted(value)
-            if not path or _marked(path, ctx):
+            if not path:
                 continue
-            if any(_joined(stmt, path, ctx) for loop in loops for stmt in assigned_in(loop, path)):
+            grown = [stmt for loop in loops for stmt in assigned_in(loop, path)]
+            if any(_joined(stmt, path, ctx) for stmt in grown) and not _marked(path, ctx):
                 every = given.dynamic is False
                 again = "every length recompiles" if every else "the second length recompiles"
                 what = f"`{shown(value)}` is longer in every round, and not marked dynamic: {again}"
