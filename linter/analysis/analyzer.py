@@ -57,8 +57,7 @@ class Analyzer:
     ) -> None:
         self.project = project
         self.max_depth = MAX_DEPTH
-        self.torch = torch
-        self.inspect = inspect  # runs the rules on a finished frame
+        self.torch, self.inspect = torch, inspect  # the latter runs the rules on a finished frame
         self.attribute_tables: dict[ClassInfo, dict[str, Fact]] = {}
         self.guesses: dict[FunctionInfo, Env] = {}
         self.aliases: dict[ast.expr, Fact] = {}

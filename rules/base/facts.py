@@ -343,15 +343,11 @@ def _merge(a: Fact, b: Fact) -> Fact:
     sure = a.sure and b.sure
     origin = a.origin or b.origin
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return Tensor(
-            a.rank if a.rank == b.rank else None,
-            a.dtype if a.dtype == b.dtype else "",
-            a.single and b.single,
-            a.ragged or b.ragged,
-            a.role if a.role == b.role else "",
-            origin=origin,
-            sure=sure,
-        )
+        rank = a.rank if a.rank == b.rank else None
+        dtype = a.dtype if a.dtype == b.dtype else ""
+        role = a.role if a.role == b.role else ""
+        single, ragged = a.single and b.single, a.ragged or b.ragged
+        return Tensor(rank, dtype, single, ragged, role, origin=origin, sure=sure)
     if isinstance(a, Array) and isinstance(b, Array):
         rank = a.rank if a.rank == b.rank else None
         dtype = a.dtype if a.dtype == b.dtype else ""
