@@ -20,6 +20,7 @@ _FLOATS = (
 ).split()
 _INTS = "zero one neg random shuffle sorted plus minus large".split()
 _BOOLS = "all none one_true one_false random flip".split()
+_STATES = "flip zero one neg huge tiny nan_one abs minus_abs plus large".split()
 FINITE = ("neg", "random", "tiny")
 SPECIAL = frozenset(("nan_one", "inf_one", "minus_inf_one", "nan"))
 
@@ -42,11 +43,11 @@ def _changed(change: Change, number: int, path: str, leaf: Any) -> Any:
 
 
 def change_state(owner: torch.nn.Module, changes: Sequence[Change]) -> None:
-    """Make the changes of "self": every floating parameter and buffer, in place."""
+    """Make the changes of "self": every parameter and buffer that they are for, in place."""
     for number, (where, what, value) in enumerate(changes):
         if where == "self":
             for tensor in [*owner.parameters(), *owner.buffers()]:
-                if tensor.is_floating_point():
+                if what in _kinds(tensor):
                     with torch.no_grad():
                         tensor.copy_(_tensor(tensor.detach(), what, value, number))
 
@@ -87,9 +88,9 @@ def candidates(
     if isinstance(owner, torch.nn.Module):
         yield from ((("mode", kind, None),) for kind in ("eval", "train"))
     yield from ((("mode", kind, None),) for kind in ("no_grad", "inference"))
-    if owner_weights(owner):
-        for kind in ("zero", "one", "neg", "huge", "tiny", "nan_one", "abs", "minus_abs"):
-            yield (("self", kind, None),)
+    if owner_state(owner):
+        known = {kind for t in (*owner.parameters(), *owner.buffers()) for kind in _kinds(t)}
+        yield from ((("self", kind, None),) for kind in _STATES if kind in known)
 
 
 def _kinds(leaf: torch.Tensor) -> Sequence[str]:
@@ -200,6 +201,13 @@ def is_finite(call: Any) -> bool:
     return True
 
 
+def owner_state(owner: Any) -> bool:
+    """Whether a target has weights or buffers that `change_state` could change."""
+    if not isinstance(owner, torch.nn.Module):
+        return False
+    return any(True for _ in owner.parameters()) or any(True for _ in owner.buffers())
+
+
 def owner_weights(owner: Any) -> bool:
-    """Whether a target has weights that `change_state` could change."""
+    """Whether a target has weights."""
     return isinstance(owner, torch.nn.Module) and any(True for _ in owner.parameters())

@@ -20,7 +20,7 @@ from .control import plain
 from .drives import Case, Drive
 from .loading import LoadFailed, Project
 from .model import Trial
-from .mutate import change_state, owner_weights
+from .mutate import change_state, owner_state
 from .values import Keeper, Kept, replace
 
 
@@ -248,7 +248,7 @@ def _moved(device: str, _: str, leaf: Any) -> Any:
 
 def _changed(owner: Any, case: Case) -> Callable[[], None]:
     """Change the weights as a case asks; what is returned puts them back."""
-    if not owner_weights(owner) or not any(where == "self" for where, _, _ in case.changes):
+    if not owner_state(owner) or not any(where == "self" for where, _, _ in case.changes):
         return lambda: None
     old = {name: tensor.detach().clone() for name, tensor in _tensors_of(owner).items()}
     change_state(owner, case.changes)

@@ -225,3 +225,33 @@ def test_without_torch_in_the_parent():
         "assert not {'torch', 'numpy', 'compile_lint.compiler'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_state_that_is_no_number_drives_arms(prover):
+    """A flag in a buffer is what most first calls find unset: it is set to reach the other arm."""
+    before = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('ready', torch.tensor(False))\n\n"
+        "    def forward(self, x):\n        if self.ready:\n            x = x * 2\n"
+        "        self.ready.fill_(True)\n        return x\n"
+    )
+    after = before.replace(
+        "        if self.ready:\n            x = x * 2\n",
+        "        x = torch.where(self.ready.clone(), x * 2, x)\n",
+    )
+    verdict = prover.prove(trial(before, after, "Net.forward", examples=ONE, target="Net"))
+    assert verdict.status is Status.PROVED, verdict
+    assert verdict.arms == (2, 2)
+
+
+def test_loops_that_never_end_are_no_inputs(prover):
+    """A search that makes a loop endless goes on with other inputs."""
+    before = "def f(x):\n    while x.sum() < 10:\n        x = x + x.abs().mean()\n    return x\n"
+    after = (
+        "def f(x):\n    (y,) = torch.while_loop(lambda x: x.sum() < 10,\n"
+        "        lambda x: (x + x.abs().mean(),), (x,))\n"
+        "    return torch.where(x.sum() < 10, y, x)\n"
+    )
+    inputs = "[(torch.ones(3),), (torch.zeros(3),)]"
+    verdict = prover.prove(trial(before, after, examples=inputs, target="f"))
+    assert verdict.status is Status.PROVED, verdict
