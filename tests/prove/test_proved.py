@@ -233,11 +233,11 @@ def test_state_that_is_no_number_drives_arms(prover):
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.register_buffer('ready', torch.tensor(False))\n\n"
         "    def forward(self, x):\n        if self.ready:\n            x = x * 2\n"
-        "        self.ready.fill_(True)\n        return x\n"
+        "        self.ready = torch.ones_like(self.ready)\n        return x\n"
     )
     after = before.replace(
         "        if self.ready:\n            x = x * 2\n",
-        "        x = torch.where(self.ready.clone(), x * 2, x)\n",
+        "        x = torch.where(self.ready, x * 2, x)\n",
     )
     verdict = prover.prove(trial(before, after, "Net.forward", examples=ONE, target="Net"))
     assert verdict.status is Status.PROVED, verdict
