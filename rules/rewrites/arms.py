@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ..base.context import Context
 from ..base.facts import (
+    NONE,
     UNKNOWN,
     Array,
     Const,
@@ -244,6 +245,14 @@ def before(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> Fact:
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
                 plain = isinstance(earlier, ast.Assign) and earlier.targets == [node]
                 return ctx.fact(earlier.value) if plain else UNKNOWN  # type: ignore[attr-defined]
+    around = ctx.parent(stmt)
+    if isinstance(around, ast.If) and stmt in around.body:
+        test = around.test
+        both = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+        for part in test.values if both else [test]:  # type: ignore[attr-defined]
+            if ast.unparse(part) == f"{name} is None":
+                return NONE
+        return before(name, around, ctx, code)
     return UNKNOWN
 
 

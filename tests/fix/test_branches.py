@@ -173,3 +173,20 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(other, torch.Tensor):  # a truth value has become a tensor
         return other.numel() == 1 and other.item() == one
     return bool(one == other)
+
+
+def test_what_the_code_around_says_is_none_is_no_arm() -> None:
+    text = """\
+import torch
+
+
+def f(x: torch.Tensor, valid: torch.Tensor | None = None, place: torch.Tensor | None = None):
+    if valid is None and place is not None:
+        last = (place == -1).all(dim=-1)
+        if last.any():
+            valid = ~last
+    if valid is not None:
+        x = x * valid
+    return x
+"""
+    assert "torch.where" not in rewritten(text)
