@@ -21,6 +21,7 @@ from .carries import Carry, Loop
 from .layout import flat, statement
 
 _OFF = ("no_grad", "inference_mode")
+_STEEP = ("sqrt", "rsqrt", "log", "log2", "log10", "reciprocal")  # at zero
 _NOTE = "# while_loop differentiates through what requires grad from the start"
 
 
@@ -31,6 +32,21 @@ def differentiable(loop: Loop, ctx: Context) -> bool:
     texts = [ast.unparse(d) for d in decorators]
     texts += [ast.unparse(item.context_expr) for holder in holders for item in holder.items]
     return not any(word in text for text in texts for word in _OFF)
+
+
+def steep(loop: Loop) -> str:
+    """Return the name of a function in a loop whose derivative is infinite at zero, "" for none.
+
+    The round that runs backwards alone makes NaN of it where the loop didn't turn.
+    """
+    for node in loop.inside():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            holder = node.func.value
+            if node.func.attr in _STEEP and not (
+                isinstance(holder, ast.Name) and holder.id in ("math", "np", "numpy")
+            ):
+                return node.func.attr
+    return ""
 
 
 def sources(loop: Loop, carried: Sequence[Carry], ctx: Context, code: Code) -> list[str]:

@@ -5,7 +5,8 @@ its head tests the opposite; other `break`s carry a flag, and so do `continue` a
 number of rounds has a bound that Python knows, a loop of that many rounds that keeps its values
 once it is done is the second choice: it has gradients in every mode, and needs no operator.
 
-Declined: what `carries` and `rounds` decline; loops of which nothing is read afterwards.
+Declined: what `carries` and `rounds` decline; loops of which nothing is read afterwards; loops that
+may run no round, where one backwards would be NaN.
 `while_loop` computes gradients since torch 2.9; under torch.compile's default mode its backward
 pass needs `capture_scalar_outputs`, which only `fullgraph=True` sets.
 """
@@ -23,7 +24,7 @@ from ..base.rewriting import Code, Declined
 from .buffers import growing, grown_fix
 from .carries import Carry, Loop, carries, loop_of, usable
 from .frozen import bounded, masked_while
-from .gradients import differentiable, read_again, seed
+from .gradients import differentiable, read_again, seed, steep
 from .jumps import Jump, jump_of, needs_space
 from .layout import operand, statement
 from .loop_effects import check_body
@@ -150,6 +151,11 @@ class _Call:
         name = ""
         again: list[Carry] = []
         grads = differentiable(self.loop, self.ctx)
+        if grads and tested and (function := steep(self.loop)):
+            raise Declined(
+                f"`{function}` has no derivative at zero, and `while_loop` asks for one round's "
+                "even where the loop runs none"
+            )
         if grads:
             name, before = seed(self.loop, self.carried, self.indent, self.ctx, self.code)
             again = read_again(self.loop, self.carried) if name else []
