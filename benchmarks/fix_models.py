@@ -33,13 +33,23 @@ FAMILIES = (
     "Swin",
     "MobileViT",
 )
+# A torchvision whose extension doesn't fit this torch can't be imported: for all that runs.
+SITE = """
+import sys
+sys.path.append({root!r})
+from benchmarks.truth_harness.vision_ops import define_missing
+sys.path.remove({root!r})
+define_missing()
+"""
 # Runs in a process of its own, with the copies first on its path.
 DRIVER = """
 import json, sys, torch
 from torch.utils._pytree import tree_leaves
 sys.path.append(sys.argv[1])
-from benchmarks.conformance.model_zoo import zoo
+from benchmarks.conformance import model_zoo
 
+model_zoo._stand_ins = lambda: None  # sitecustomize has seen to it
+zoo = model_zoo.zoo
 files = {}
 results = {}
 for family in json.loads(sys.argv[3]):
@@ -76,6 +86,7 @@ def main() -> int:
             assert found.origin is not None
             ignore = shutil.ignore_patterns("__pycache__")
             shutil.copytree(Path(found.origin).parent, folder / package, ignore=ignore)
+        (folder / "sitecustomize.py").write_text(SITE.format(root=str(ROOT)))
         before = _driven(folder, asked.families)
         files = sorted(set(before[0].values()))
         print(f"{len(files)} files: {', '.join(str(Path(f).name) for f in files)}", flush=True)
