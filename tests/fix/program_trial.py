@@ -36,7 +36,8 @@ DECLINED = "declined"
 UNPROVED = "not proved"
 CLEAN = "nothing to fix"
 WRONG = "wrong"
-_COMPILED = 12  # fresh inputs on which the captured rewrite is compared, too
+_TRIES = 5
+_COMPILED = 6  # fresh inputs on which the captured rewrite is compared, too
 _NUMBER = itertools.count()
 _SETTINGS = replace(Settings("/"), entry="all")
 Arguments = tuple[torch.Tensor, ...]
@@ -87,21 +88,22 @@ def _reasons(made: Repair) -> list[str]:
 class Quick:
     """Proves by running both texts eagerly on a few inputs, and having Dynamo capture the second.
 
-    Attributes:
-        refuted: Rewrites that changed values, with their texts.
+    After some rewrites of a program that don't hold it proves no more of it.
     """
 
     def __init__(self) -> None:
-        self.refuted: list[tuple[str, str, str]] = []
+        self._tries: Counter[str] = Counter()
 
     def prove(self, trial: Trial) -> Verdict:
         """Return whether nothing differs and nothing breaks."""
+        self._tries[trial.path] += 1
+        if self._tries[trial.path] > _TRIES:
+            return Verdict(Status.UNPROVED, "enough was tried")
         inputs = list(_inputs(range(100, 116)))
         found = difference(trial.before, trial.after, inputs)
         if found:
-            self.refuted.append((trial.before, trial.after, found))
             return Verdict(Status.REFUTED, found)
-        refusal = compiled_difference(trial.before, trial.after, inputs[:3])
+        refusal = compiled_difference(trial.before, trial.after, inputs[:2])
         if refusal:
             return Verdict(Status.UNPROVED, refusal)
         return Verdict(Status.PROVED, inputs=len(inputs))
@@ -139,16 +141,19 @@ def difference(before: str, after: str, inputs: Sequence[Arguments]) -> str:
 
 
 def compiled_difference(before: str, after: str, inputs: Sequence[Arguments]) -> str:
-    """Return how the second text, captured whole by Dynamo, differs; or why it isn't captured."""
+    """Return how the second text, captured whole by Dynamo, differs; or why it isn't captured.
+
+    It runs with gradients asked for, as half of the compilations would be for nothing.
+    """
     torch._dynamo.reset()
     old = getattr(_module(before), NAME)
     compiled = torch.compile(getattr(_module(after), NAME), backend="eager", fullgraph=True)
-    for gradient, args in itertools.product((False, True), inputs):
-        want = _outcome(old, args, gradient)
+    for args in inputs:
+        want = _outcome(old, args, True)
         if want.error is not None or not _counts(want, args):
             continue
-        if found := _compared(want, _outcome(compiled, args, gradient), False):
-            return f"{'with gradients, ' if gradient else ''}{found} for {_said(args)}"
+        if found := _compared(want, _outcome(compiled, args, True), False):
+            return f"compiled, {found} for {_said(args)}"
     return ""
 
 

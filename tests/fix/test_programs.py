@@ -24,7 +24,7 @@ from .program_trial import (
 )
 
 COUNT = 50  # of each of four seeds
-FULL = 6  # of those that the whole proof sees
+FULL = 2  # of those that the whole proof sees
 HEAD = (
     "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, k: torch.Tensor):\n"
 )
