@@ -18,8 +18,8 @@ from .ops.control import hosted, writes
 from .ops.lowerer import Lowerer
 from .passes.predicate import predicate
 from .runtime.host import tf32_convolutions
+from .runtime.prepare import target_for
 from .runtime.program import Part, Program, Writer
-from .runtime.versions import device_target
 from .settings import Settings
 from .triton.contraction import emit_contraction
 from .triton.emit import Emitted, emit
@@ -81,12 +81,8 @@ def _tensor_cores(gm: torch.fx.GraphModule, settings: Settings) -> bool:
     """Whether the kernels' GPU multiplies float32 on tensor cores; the interpreter plays one."""
     if settings.interpret:
         return True
-    target = settings.target
-    if target is None:
-        values = (node.meta.get("val") for node in gm.graph.nodes)
-        devices = (v.device for v in values if isinstance(v, torch.Tensor))
-        target = next((device_target(d) for d in devices if d.type == "cuda"), "cpu")
-    kind, _, version = target.partition(":")
+    values = [node.meta.get("val") for node in gm.graph.nodes]
+    kind, _, version = target_for(values, settings).partition(":")
     return kind == "cuda" and int(version) >= 80
 
 

@@ -63,7 +63,7 @@ def left(findings: Sequence[Finding], settings: frozenset[str]) -> list[Finding]
     return [
         finding
         for finding in findings
-        if not (bool(_needed(finding)) and _needed(finding) <= settings)
+        if not ((needed := _needed(finding)) and needed <= settings)
         and not (consumed and _is_leaf(finding))
     ]
 
@@ -99,8 +99,9 @@ def offered(findings: Sequence[Finding], modules: Iterable[ModuleInfo]) -> Itera
     by_path = {module.path: module for module in modules}
     for finding in findings:
         module = by_path.get(finding.path)
-        if whole and module is not None and _needed(finding) and finding.site is not None:
-            fix = _setting(finding, module)
+        needed = _needed(finding)
+        if whole and module is not None and needed and finding.site is not None:
+            fix = _setting(finding, needed, module)
             if fix is not None:
                 finding = replace(finding, fixes=(*finding.fixes, fix))
         yield finding
@@ -110,40 +111,30 @@ def _rewritable(finding: Finding) -> bool:
     return any(fix.safety is not Safety.UNSAFE for fix in finding.fixes)
 
 
-def _setting(finding: Finding, module: ModuleInfo) -> Fix | None:
+def _setting(finding: Finding, needed: frozenset[str], module: ModuleInfo) -> Fix | None:
     """Return the fix that turns on what a finding goes by, behind the module's imports."""
-    names = [name for name in _LIFTS if name in _needed(finding) - settings_of(module)]
+    on = settings_of(module)
+    names = [name for name in _LIFTS if name in needed - on]
     last = _last_import(module.tree.body)
     if last is None or not names:
         return None
-    if _SIZES in names and _READS not in names and _READS not in settings_of(module):
+    if _SIZES in names and _READS not in names and _READS not in on:
         names.insert(0, _READS)  # what is made of such a size is a number that was read
     line, end = last.end_lineno or last.lineno, last.end_col_offset or 0
     column = len(module.line(line)) + 1
     if module.line(line)[module.column(line, end) - 1 :].lstrip().startswith(";"):
         return None
-    torch = _spelled(module)
-    lines = [f"\n{torch}._dynamo.config.{name} = True" for name in names]
+    torch = next((name for name, bound in module.bindings.items() if _names_torch(bound)), "")
+    lines = [f"\n{torch or 'torch'}._dynamo.config.{name} = True" for name in names]
     does, _, whatever_mode = _LIFTS[names[-1]]
     why = f" ({finding.declined})" if finding.declined and not whatever_mode else ""
     return Fix(
         f"{does}, by a setting of the whole process{why}",
         (Edit(Span(line, column, line, column), "\n" + "".join(lines)),),
         Safety.NEEDS_PROOF,
-        () if _binds_torch(module) else ("import torch",),
+        () if torch else ("import torch",),
         setting=True,
     )
-
-
-def _binds_torch(module: ModuleInfo) -> bool:
-    return any(_names_torch(binding) for binding in module.bindings.values())
-
-
-def _spelled(module: ModuleInfo) -> str:
-    for name, binding in module.bindings.items():
-        if _names_torch(binding):
-            return name
-    return "torch"
 
 
 def _names_torch(binding: object) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..rules.base.context import RegionOptions
 from ..rules.base.facts import Array, Origin
 from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Severity, Span
-from ..rules.base.reading import shown
+from ..rules.base.reading import made_at, shown
 from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.torch_facts import load
@@ -18,7 +18,6 @@ from .after_break import Seen, settle
 from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
 from .analysis.operators import boolean
-from .analysis.usual import usual_truth
 from .context import FrameContext
 from .dispatch import Chosen, Dispatch
 from .dynamo_settings import left, offered, settings_of
@@ -135,7 +134,7 @@ class Linter:
                 for sighting in rule.check(node, ctx):
                     finding = _finding(rule, sighting, ctx, frame)
                     finding = self._with_fixes(finding, rule, sighting, ctx, frame)
-                    made = _made(sighting, ctx, function) if sighting.local else 0
+                    made = made_at(sighting.fact, ctx) if sighting.local else 0
                     found.append(Seen(finding, sighting.node, sighting.local, made))
         return settle(found, ctx)
 
@@ -168,15 +167,6 @@ class Linter:
             yield from self._check(frame, node, table.select((*nodes, node)), table)
 
 
-def _made(sighting: Sighting, ctx: FrameContext, function: ast.AST) -> int:
-    """Return the line of the function where what was seen was made, 0 where it came in."""
-    origin = sighting.fact.origin if sighting.fact is not None else None
-    first, last = getattr(function, "lineno", 1), getattr(function, "end_lineno", 1)
-    if origin is None or origin.path != ctx.path or not first <= origin.line <= last:
-        return 0
-    return origin.line
-
-
 # -- findings ------------------------------------------------------------------------------------
 
 
@@ -192,7 +182,7 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
         sure = (sighting.fact is None or sighting.fact.sure) and not _guarded(sighting.node, ctx)
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
     if certainty is Certainty.CERTAIN and (
-        _in_rare_block(sighting.node, ctx, frame) or _from_elsewhere(sighting, ctx)
+        _in_rare_block(sighting.node, ctx) or _from_elsewhere(sighting, ctx)
     ):
         certainty = Certainty.LIKELY
     lines = frame.module
@@ -249,7 +239,7 @@ def _rarely(sighting: Sighting, ctx: FrameContext, frame: Frame) -> str:
             "in evaluation only" if frame.analyzer.project.options.training else "in training only"
         )
     for test, needed in _guards(sighting.node, ctx):
-        if usual_truth(frame, test) is (not needed):
+        if ctx.usual(test) is (not needed):
             return f"only where `{shown(test)}` {'holds' if needed else 'fails'}"
     return ""
 
@@ -269,12 +259,12 @@ def _from_elsewhere(sighting: Sighting, ctx: FrameContext) -> bool:
     return not inside or not all(inside)
 
 
-def _in_rare_block(node: ast.AST, ctx: FrameContext, frame: Frame) -> bool:
+def _in_rare_block(node: ast.AST, ctx: FrameContext) -> bool:
     """Say whether the node's statement runs in another configuration than the usual one."""
     child: ast.AST = node
     for parent in ctx.ancestors(node):
         if isinstance(parent, ast.If) and child is not parent.test:
-            if usual_truth(frame, parent.test) is (child not in parent.body):
+            if ctx.usual(parent.test) is (child not in parent.body):
                 return True
         child = parent
     return False

@@ -36,7 +36,7 @@ def convolution(
 ) -> Lazy:
     """The convolution, and its bias at each point of what reads it."""
     window = _window(lower, x, weight, geometry)
-    images, weights = _images(lower, x), _weights(lower, weight)
+    images, weights = _by_channel(lower, x), _by_channel(lower, weight)
     size = (x.size[0], weight.size[0], *x.size[2:])
     product = _product(lower, node, "pixels", weights, images, size, window=window)
     if bias is None:
@@ -65,15 +65,15 @@ def convolution_backward(
     if wanted[2] or not any(wanted[:2]):
         raise LoweringError("the gradient by a bias")
     by_x = by_weight = None
-    images = _images(lower, grad)
+    images = _by_channel(lower, grad)
     if wanted[0]:
-        weights = _weights(lower, weight)
+        weights = _by_channel(lower, weight)
         by_x = _product(
             lower, node, "pixels", weights, images, x.size, window=window, transposed=True
         )
     if wanted[1]:
         if window == 1:
-            columns = _images(lower, x)
+            columns = _by_channel(lower, x)
             by_weight = _product(lower, node, "weights", images, columns, weight.size)
         else:
             by_weight = _weight_gradient_by_aten(lower, node, (grad, x, weight), window_geometry)
@@ -107,27 +107,18 @@ def _window(lower: Any, x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
     return side
 
 
-def _images(lower: Any, x: Lazy) -> View:
-    """Images in memory, with a channel's pixels one after the other.
+def _by_channel(lower: Any, x: Lazy) -> View:
+    """Images, or windows of weights, in memory, each one's pixels one after the other.
 
     Raises:
         LoweringError: They lie otherwise, channels last say.
     """
-    view = x.view if x.view is not None else lower.realize(x)
+    view = lower.realize(x)
     _, _, height, width = view.size
     rows = view.stride[3] == 1 or width == 1
     lines = view.stride[2] == width or height == 1
     if view.offset != 0 or not rows or not lines or not ix.is_static(view.stride):
         raise LoweringError("images that aren't laid out channel by channel")
-    return view
-
-
-def _weights(lower: Any, x: Lazy) -> View:
-    view = x.view if x.view is not None else lower.realize(x)
-    _, _, height, width = view.size
-    taps = height == 1 or (view.stride[3] == 1 and view.stride[2] == width)
-    if view.offset != 0 or not taps or not ix.is_static(view.stride):
-        raise LoweringError("weights that aren't laid out window by window")
     return view
 
 
@@ -187,7 +178,7 @@ def _weight_gradient_by_aten(
     lower: Any, node: torch.fx.Node, operands: Sequence[Lazy], geometry: Sequence[Any]
 ) -> Lazy:
     """The gradient by the weight alone, by ATen."""
-    views = [x.view if x.view is not None else lower.realize(x) for x in operands]
+    views = [lower.realize(x) for x in operands]
     value = node.meta["val"][1]
     size, stride = ix.exprs(value.shape), ix.exprs(value.stride())
     buffer = lower.new_buffer(value.dtype, value.device, size, stride)

@@ -33,7 +33,7 @@ def cached_program(
     key = graph_key(gm, inputs, settings, stage) if settings.cache else None
     if key is None:
         return make()
-    target = _target(inputs, settings)
+    target = target_for(inputs, settings)
     data = STORE.get("program", key, target)
     if data is not None:
         try:
@@ -49,10 +49,11 @@ def cached_program(
     return program
 
 
-def _target(inputs: Sequence[Any], settings: Settings) -> str:
+def target_for(values: Sequence[Any], settings: Settings) -> str:
+    """What a graph's kernels are built for: as asked, else the GPU of its tensors, else "cpu"."""
     if settings.target is not None:
         return settings.target
-    devices = [x.device for x in inputs if isinstance(x, torch.Tensor)]
+    devices = [x.device for x in values if isinstance(x, torch.Tensor)]
     gpu = next((d for d in devices if d.type == "cuda"), None)
     return device_target(gpu) if gpu is not None else "cpu"
 

@@ -247,7 +247,8 @@ def _emitted(
         f"{n}: tl.constexpr" for n in ("ROWS", "COLUMNS", "DEPTH")
     ]
     head = ["", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
-    lines = [f"    # {origin}" for origin in node.origins] + [f"    {line}" for line in body]
+    # No comment on the user's line: kernels are shared where their texts are one.
+    lines = [f"    {line}" for line in body]
     configs = tuple(
         Config(
             (("ROWS", t.rows), ("COLUMNS", t.columns), ("DEPTH", t.depth)),
@@ -256,8 +257,7 @@ def _emitted(
         )
         for t in dict.fromkeys((tile, *(o for o in OTHERS if o.depth == tile.depth)))
     )
-    kernel = Kernel(
-        "kernel", HEADER + "\n".join([*head, *lines]) + "\n", tuple(arguments), configs, grid, ()
-    )
+    source = HEADER + "\n".join([*head, *lines]) + "\n"
+    kernel = Kernel("kernel", source, tuple(arguments), configs, grid, node.origins)
     buffers = (*(view.buffer.name for view in operands), out.name)
     return Emitted(kernel, buffers, tuple(Integer(n) for n in sizes.values()))

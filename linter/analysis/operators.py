@@ -30,7 +30,7 @@ from ...rules.base.facts import (
 )
 from .frame import Frame
 
-_FOLD: dict[type[ast.AST], Any] = {
+FOLD: dict[type[ast.AST], Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -166,12 +166,12 @@ def _repeat(left: Fact, right: Fact) -> Fact:
 
 def fold(op: ast.AST, left: Any, right: Any) -> Fact:
     """Fold an operator on small constants; the result's type where it isn't worth folding."""
-    function = _FOLD.get(type(op))
+    function = FOLD.get(type(op))
     numbers = isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
     strings = isinstance(left, str) and isinstance(right, str)
     if function is None or not (numbers or strings):
         if isinstance(op, (ast.Eq, ast.NotEq)):
-            return const(bool(_FOLD[type(op)](left, right)))
+            return const(bool(FOLD[type(op)](left, right)))
         return Static("str" if isinstance(left, str) else "")
     try:
         value = function(left, right)

@@ -8,7 +8,6 @@ the usual case is: parameters and attributes have their defaults, modules are in
 from __future__ import annotations
 
 import ast
-import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,20 +27,12 @@ from ..index import ClassInfo, FunctionInfo
 from . import classes, parameters, stores
 from .frame import Env, Frame
 from .narrow import class_options, is_instance
-from .operators import boolean
+from .operators import FOLD, boolean
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
 
 _HALF = frozenset({"float16", "half", "bfloat16"})
-_ORDERS = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 _MAX_HOPS = 4
 
 
@@ -93,7 +84,7 @@ def _compared(frame: Frame, test: ast.Compare, hops: int) -> bool | None:
     if isinstance(op, (ast.Is, ast.IsNot)):
         same = left.value is right.value
         return same if isinstance(op, ast.Is) else not same
-    compare = _ORDERS.get(type(op))
+    compare = FOLD.get(type(op))
     try:
         return None if compare is None else bool(compare(left.value, right.value))
     except TypeError:
@@ -116,7 +107,7 @@ def _value(frame: Frame, node: ast.expr, hops: int) -> Fact | None:
     if isinstance(node, ast.Attribute):
         if node.attr == "training":
             return const(frame.analyzer.project.options.training)
-        own = _own_name(frame)
+        own = parameters.first_name(frame.function) if frame.function is not None else ""
         cls = getattr(frame.parameters.get(own), "cls", None)
         if isinstance(cls, ClassInfo) and getattr(node.value, "id", "") == own:
             return _initial(frame.analyzer, cls, node.attr)
@@ -137,12 +128,6 @@ def _value(frame: Frame, node: ast.expr, hops: int) -> Fact | None:
 
 def _bound(name: ast.Name) -> bool:
     return not isinstance(name.ctx, ast.Load)
-
-
-def _own_name(frame: Frame) -> str:
-    function = frame.function
-    positional = () if function is None else function.signature.positional
-    return positional[0] if positional else ""
 
 
 def _default(analyzer: Analyzer, function: FunctionInfo, name: str, given: Env) -> Fact | None:
@@ -179,7 +164,7 @@ def _initial(analyzer: Analyzer, cls: ClassInfo, name: str) -> Fact | None:
             and any(
                 isinstance(t, ast.Attribute)
                 and t.attr == name
-                and getattr(t.value, "id", "") == made.signature.positional[0]
+                and getattr(t.value, "id", "") == parameters.first_name(made)
                 for t in node.targets
             )
         ]

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TypeVar
 
+from .context import Context
 from .facts import Array, Const, Fact, FromTensor, Tensor, options
 from .finding import Mode
 from .rule import BOTH
@@ -35,6 +36,16 @@ def among(option: _Data, fact: Fact) -> _Data:
         if not known and not (isinstance(other, Const) and other.value is None):
             return replace(option, sure=False) if option.sure else option
     return option
+
+
+def made_at(fact: Fact | None, ctx: Context) -> int:
+    """Return the line of this function where a value was made, 0 for one that came in."""
+    origin = fact.origin if fact is not None else None
+    first = getattr(ctx.function, "lineno", 1)
+    last = getattr(ctx.function, "end_lineno", 1)
+    if origin is None or origin.path != ctx.path or not first <= origin.line <= last:
+        return 0
+    return origin.line
 
 
 def tensor_of(fact: Fact) -> Tensor | None:

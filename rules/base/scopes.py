@@ -41,6 +41,15 @@ def own(function: ast.AST) -> Iterator[ast.AST]:
             stack.extend(ast.iter_child_nodes(node))
 
 
+def assignments(name: str, function: ast.AST) -> list[ast.Assign]:
+    """Return the statements `name = …` of a function's body, those with other targets left out."""
+    return [
+        stmt
+        for stmt in own(function)
+        if isinstance(stmt, ast.Assign) and [ast.unparse(t) for t in stmt.targets] == [name]
+    ]
+
+
 def parameters(function: ast.AST) -> tuple[str, ...]:
     """Return the names of a function's parameters, in order."""
     spec = getattr(function, "args", None)

@@ -21,7 +21,7 @@ from ..base import (
     Tensor,
     options,
 )
-from ..base.reading import shown
+from ..base.reading import made_at, shown
 from ..rewrites.sizes import bounded
 from ..torch_facts import TorchFacts
 from .data import derived, held, read_number
@@ -122,7 +122,7 @@ def f(x: torch.Tensor, n: torch.Tensor):
     def _bound(self, bound: ast.expr, ctx: Context, python: bool) -> Iterator[Sighting]:
         fact: Fact = ctx.fact(bound)
         found = held(fact) or derived(fact)
-        if isinstance(fact, Array) and fact.constant and not python and _made_here(fact, ctx):
+        if isinstance(fact, Array) and fact.constant and not python and made_at(fact, ctx):
             text = f"slice bound `{shown(bound)}` is a NumPy scalar, which is traced as a tensor"
             yield Sighting(bound, text, fact, breaks=BOTH, graph_breaks=("GB0208",), local=True)
             return
@@ -135,10 +135,3 @@ def f(x: torch.Tensor, n: torch.Tensor):
         both = python and not (isinstance(found, Tensor) and found.role)
         text = f"slice bound `{shown(bound)}` is a tensor, which is read into Python"
         yield Sighting(bound, text, found, breaks=BOTH if both else DEFAULT_ONLY)
-
-
-def _made_here(fact: Fact, ctx: Context) -> bool:
-    """Say whether this function made a value; one that comes in may be captured."""
-    function, origin = ctx.function, fact.origin
-    first, last = getattr(function, "lineno", 1), getattr(function, "end_lineno", 1)
-    return origin is not None and origin.path == ctx.path and first <= origin.line <= last

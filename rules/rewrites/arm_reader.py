@@ -233,9 +233,6 @@ class ArmReader:
     def _held_back(self, number: int, write: Write) -> None:
         """Give a new value of what others see a name, which the rest of the arm reads instead."""
         key = write.key
-        calls = [
-            n for s in self.statements[number:] for n in ast.walk(s) if isinstance(n, ast.Call)
-        ]
         rest = [*self.statements[number:], *([self.returned] if self.returned else [])]
         calls = [n for node in rest for n in ast.walk(node) if isinstance(n, ast.Call)]
         strange = any(not self.ctx.callee(call).name.startswith("torch.") for call in calls)

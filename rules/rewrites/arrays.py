@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 from ..base import Array, Code, Context, Declined, Edit, Extern, Fix, options
 from ..base.reading import shown, tensor_of
-from ..base.scopes import own
+from ..base.scopes import assignments
 from .editing import Changes
 from .hoist import CLAIM, holder
 from .layout import flat, receiver
 
 _OPTIONS = {"axis": "dim", "keepdims": "keepdim"}
-_WRAPS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor"})
+# What makes an array a tensor.
+WRAPS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor"})
 _NUMBERS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 
 
@@ -78,7 +79,7 @@ def torch_twin(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     place: ast.expr = call
     if isinstance(parent, ast.Call) and parent.args == [call] and not parent.keywords:
         name = ctx.callee(parent).name
-        if name in _WRAPS:
+        if name in WRAPS:
             place = parent
         elif name not in _NUMBERS:
             text += ".numpy()"
@@ -92,13 +93,8 @@ def number_by_torch(source: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]
     """Yield the fix that lets torch compute what `float(source)` reads. Raises Declined."""
     made, readers = source, 1
     if isinstance(source, ast.Name):
-        bound = [
-            stmt.value
-            for stmt in own(ctx.function)
-            if isinstance(stmt, ast.Assign)
-            and [ast.unparse(t) for t in stmt.targets] == [source.id]
-        ]
-        made, readers = (bound[0] if len(bound) == 1 else source), len(code.uses(source.id))
+        bound = assignments(source.id, ctx.function)
+        made, readers = (bound[0].value if len(bound) == 1 else source), len(code.uses(source.id))
     name = ctx.callee(made).name if isinstance(made, ast.Call) else ""
     twin = _REDUCED.get(name) or _GAPS.get(name)
     if not isinstance(made, ast.Call) or twin is None or readers != 1:
@@ -191,4 +187,4 @@ def _once(call: ast.Call, ctx: Context, code: Code) -> Fix:
     return code.fix(f"compute `{shown(call)}` once, at module level", edits)
 
 
-__all__ = ["number_by_torch", "torch_twin"]
+__all__ = ["WRAPS", "number_by_torch", "torch_twin"]

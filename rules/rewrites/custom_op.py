@@ -30,6 +30,7 @@ from ..base import (
     options,
 )
 from ..base.scopes import bound, parameters
+from .arrays import WRAPS
 from .hoist import CLAIM, holder
 
 _ASSIGNED = ("torch.empty(min({x}.shape), dtype=torch.int64)",) * 2
@@ -51,7 +52,6 @@ _RESULTS = {
         for name in "GaussianBlur blur medianBlur bilateralFilter erode dilate boxFilter".split()
     },
 }
-_WRAPS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray"})
 _MOVES = frozenset({"numpy", "cpu"})
 
 
@@ -190,7 +190,7 @@ def _names(target: ast.expr) -> Sequence[str]:
 
 
 def _wraps(call: ast.Call, ctx: Context) -> bool:
-    return ctx.callee(call).name in _WRAPS
+    return ctx.callee(call).name in WRAPS
 
 
 __all__ = ["as_operator"]

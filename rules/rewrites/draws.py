@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from math import erf, sqrt
 
 from ..base import Code, Const, Context, Declined, Fix, FromTensor, Instance, Safety, options
-from ..base.scopes import dotted, own
+from ..base.scopes import assignments, dotted
 from .replacements import operand
 
 _UNIT = "torch.rand(())"
@@ -91,11 +91,7 @@ def redrawn(test: ast.expr, ctx: Context, code: Code) -> Fix | None:
         fact = ctx.fact(name)
         if not isinstance(fact, FromTensor) or fact.how != "random":
             continue
-        made = [
-            part.value
-            for part in own(ctx.function)
-            if isinstance(part, ast.Assign) and [ast.unparse(t) for t in part.targets] == [name.id]
-        ]
+        made = [stmt.value for stmt in assignments(name.id, ctx.function)]
         if len(made) != 1 or not isinstance(made[0], ast.Call) or made[0].keywords:
             return None
         source = made[0].func

@@ -15,6 +15,14 @@ from ..base.rewriting import Code, Declined
 from .carries import Loop, in_place
 
 
+def written(loop: ast.For | ast.While, code: Code) -> set[str]:
+    """Return the names that a loop binds, and those through which it writes."""
+    found = code.effects(loop.body)
+    names = {path.partition("[")[0].partition(".")[0] for path in found.mutates | found.stores}
+    bound = (n for n in ast.walk(loop) if isinstance(n, ast.Name))
+    return names | {name.id for name in bound if not isinstance(name.ctx, ast.Load)}
+
+
 def check_body(loop: Loop, ctx: Context, code: Code) -> None:
     """Decline where a round does more than compute values."""
     own = loop.inside()

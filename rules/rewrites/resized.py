@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 
 from ..base import Code, Context, Declined, Fix
 from ..base.reading import tensor_of
-from ..base.scopes import own
+from ..base.scopes import assignments, own
+from .arrays import WRAPS
 from .editing import Changes
 from .layout import flat, receiver
 from .moved import broken
 
-_WRAPS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor"})
 _ARRAYS = frozenset({"numpy.asarray", "numpy.array", "numpy.ascontiguousarray"})
 _PILLOW = {"BILINEAR": "bilinear", "BICUBIC": "bicubic", "NEAREST": "nearest-exact"}
 _OPENCV = {"INTER_LINEAR": "bilinear", "INTER_CUBIC": "bicubic", "INTER_NEAREST": "nearest"}
@@ -84,14 +84,7 @@ class _Chain:
         """Return what a variable that is bound and read once was made of; its statement goes."""
         if not isinstance(value, ast.Name) or len(self.code.uses(value.id)) != 1:
             return value
-        bound = [
-            stmt
-            for stmt in own(self.ctx.function)
-            if isinstance(stmt, ast.Assign)
-            and len(stmt.targets) == 1
-            and isinstance(stmt.targets[0], ast.Name)
-            and stmt.targets[0].id == value.id
-        ]
+        bound = assignments(value.id, self.ctx.function)
         if len(bound) != 1:
             return value
         self.gone.append(bound[0])
@@ -105,7 +98,7 @@ def resized(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     """
     for wrap in own(ctx.function):
         if isinstance(wrap, ast.Call) and len(wrap.args) == 1 and not wrap.keywords:
-            if ctx.callee(wrap).name in _WRAPS:
+            if ctx.callee(wrap).name in WRAPS:
                 chain = _Chain(wrap, ctx, code)
                 if chain.read() and call in chain.steps:
                     yield _rewritten(chain, ctx, code)

@@ -15,6 +15,7 @@ from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
 from ..base.scopes import dotted
+from .loop_effects import written
 
 
 def rows_read(source: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
@@ -41,7 +42,10 @@ def rows_read(source: ast.expr, ctx: Context, code: Code) -> Iterator[Fix]:
             raise Declined(f"`{shown(item)}` isn't known to be a row that is read")
         reads.setdefault(path, []).append(item)
     if isinstance(owner, ast.For):
-        _unwritten(owner, reads, code)
+        touched = written(owner, code)
+        for path in reads:
+            if path.partition(".")[0] in touched:
+                raise Declined(f"the loop writes to `{path}`")
         if name in code.live_after(owner):
             raise Declined(f"`{name}` is read behind the loop")
     used = [path for path, items in reads.items() if items]
@@ -74,19 +78,6 @@ def _counted(iterable: ast.expr, ctx: Context) -> str | None:
     if base is None or tensor_of(ctx.fact(base)) is None:
         return None
     return dotted(base) or None
-
-
-def _unwritten(loop: ast.For, paths: dict[str, list[ast.Subscript]], code: Code) -> None:
-    found = code.effects(loop.body)
-    stored = {
-        node.id
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
-    touched = {p.partition("[")[0].partition(".")[0] for p in found.mutates | found.stores}
-    for path in paths:
-        if path.partition(".")[0] in touched | stored:
-            raise Declined(f"the loop writes to `{path}`")
 
 
 def _row(path: str) -> str:

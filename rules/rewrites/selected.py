@@ -16,8 +16,9 @@ from ..base.context import Context
 from ..base.finding import Fix
 from ..base.reading import tensor_of
 from ..base.rewriting import Code, Declined
-from ..base.scopes import own
+from ..base.scopes import assignments
 from .layout import flat, receiver
+from .loop_effects import written
 
 _FLATTENED = frozenset({"flatten", "ravel", "squeeze", "view", "reshape", "tolist", "unbind"})
 _READ = ("item",)
@@ -37,11 +38,7 @@ def tested(loop: ast.For, name: str, ctx: Context, code: Code) -> Fix:
     lines = []
     if isinstance(mask, ast.Name):
         chosen = mask.id
-        touched = code.effects(loop.body)
-        written = {path.partition(".")[0].partition("[")[0] for path in touched.mutates}
-        written |= {path.partition("[")[0].partition(".")[0] for path in touched.stores}
-        stored = {n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if chosen in written | stored:
+        if chosen in written(loop, code):
             raise Declined(f"the loop writes to `{chosen}`, which selects the rows")
     else:
         chosen = code.fresh("chosen")
@@ -61,12 +58,7 @@ def _mask(node: ast.expr, ctx: Context, code: Code) -> tuple[ast.expr | None, as
     """Return what selects the rows that are looped over, and the statement that this ends."""
     made = None
     if isinstance(node, ast.Name) and len(code.uses(node.id)) == 1:
-        name = node.id
-        found = [
-            stmt
-            for stmt in own(ctx.function)
-            if isinstance(stmt, ast.Assign) and [ast.unparse(t) for t in stmt.targets] == [name]
-        ]
+        found = assignments(node.id, ctx.function)
         if len(found) != 1 or found[0] not in code.block_of(ctx.statement(node)):
             return None, None
         made, node = found[0], found[0].value
