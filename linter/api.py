@@ -87,8 +87,7 @@ def lint_text(
     """
     finder = _finder(config, entry, select, ignore, target_torch, entry_points)
     absolute = os.path.abspath(path)
-    folder = os.path.dirname(absolute)
-    settings = finder.for_folder(folder, start_of(folder))
+    settings = finder.for_folder(os.path.dirname(absolute), start_of(absolute))
     target = Target(absolute, path.replace(os.sep, "/"), settings, len(text), 0, True)
     request = Request(
         replace(settings, jobs=1, baseline=""), {absolute: text}, use_cache=False, factory=engine

@@ -139,8 +139,7 @@ def _standard_input(options: Options, finder: SettingsFinder, data: dict[str, by
     """Return standard input as a file of the name that `--stdin-filename` gives."""
     shown = options["stdin_filename"] or "<stdin>"
     path = os.path.abspath(shown)
-    folder = os.path.dirname(path)
-    settings = finder.for_folder(folder, start_of(folder))
+    settings = finder.for_folder(os.path.dirname(path), start_of(path))
     if settings.force_exclude and is_excluded(path, settings):
         return Discovery((), ())
     data[path] = sys.stdin.buffer.read()

@@ -182,11 +182,20 @@ def relative_to(path: str, root: str) -> str:
 
 
 def start_of(path: str) -> str:
-    """Return the root of a project that nothing else tells: the working directory, if above."""
+    """Return the root of a project that nothing else tells: the working directory, if above.
+
+    Else a folder is its own, and a file's is the folder that holds its outermost package: files
+    of one package, named one by one, are one project.
+    """
     current = os.getcwd()
     if path == current or path.startswith(current.rstrip(os.sep) + os.sep):
         return current
-    return path if os.path.isdir(path) else os.path.dirname(path)
+    if os.path.isdir(path):
+        return path
+    folder = os.path.dirname(path)
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _shown(named: str) -> str:

@@ -25,8 +25,6 @@ from .index import ModuleInfo, Project
 from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames, speaks_of
-from .rewriting import FrameCode
-from .sites import site_of
 
 # Syntax trees kept between files, in characters of source: about 1 GB of memory a process.
 KEPT_SOURCE = 10_000_000
@@ -83,10 +81,11 @@ class Linter:
             assert summary is not None
             around = self.analyzer.around(entry.function, dict(entry.params))
             reached = [*_closure(summary), *(_closure(around) if around is not None else ())]
-            regions.append(_report(entry, reached))
+            if self.options.regions:
+                regions.append(_report(entry, reached))
             findings += self._of_region(entry, reached)
         findings.extend(self._file_scope(module))
-        touched = self.project.dependencies(module)
+        touched = self.project.dependencies(module) if self.options.dependencies else ()
         return FileResult(
             source.path,
             tuple(_merged(findings)),
@@ -143,6 +142,9 @@ class Linter:
     ) -> Finding:
         if not self.options.fixes:
             return finding
+        from .rewriting import FrameCode  # most runs only report
+        from .sites import site_of
+
         fixes: list[Fix] = []
         declined = ""
         try:

@@ -32,7 +32,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """The settings that change what the analysis finds; part of every cache key.
+    """The settings that change what the analysis finds or tells; part of every cache key.
 
     roots         source roots that absolute imports are looked up in, besides each file's own
     follow        top-level installed packages whose source is analysed as if part of the project
@@ -41,6 +41,8 @@ class AnalysisOptions:
     training      whether modules are compiled in training mode; what only the other mode runs into
                   is told as advice
     fixes         whether rules are asked for rewrites
+    regions       whether results list the compiled regions
+    dependencies  whether results say which other files they rest on
     """
 
     entry: EntryMode = "auto"
@@ -50,6 +52,8 @@ class AnalysisOptions:
     target_torch: str = ""
     training: bool = False
     fixes: bool = False
+    regions: bool = True
+    dependencies: bool = True
 
 
 @dataclass(frozen=True, slots=True)

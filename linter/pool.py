@@ -71,7 +71,10 @@ def analyse_in_pool(
 def _pool(processes: int, factory: EngineFactory) -> ProcessPoolExecutor:
     method = "fork" if sys.platform == "linux" else "spawn"
     if method == "fork" and factory is make_engine:
-        from . import engine  # noqa: F401  # imported once, shared by the forked processes
+        from ..rules.base.rule import all_rules
+        from . import engine  # noqa: F401
+
+        all_rules()  # imported once, shared by the forked processes
     context = multiprocessing.get_context(method)
     return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker)
 

@@ -163,7 +163,7 @@ def _explicit(analyzer: Analyzer, module: ModuleInfo) -> Iterator[Entry]:
             yield from _target_entries(analyzer, target, call)
 
 
-_COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|\bcompile\(|@compile\b")
+_COMPILE = re.compile(r"torch\.compile\b|(?<!\bre)\.compile\(|(?<![\w.])compile\(|@compile\b")
 
 
 def _compile_lines(module: ModuleInfo) -> list[int]:

@@ -58,7 +58,12 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
     folder = request.settings.cache_dir or default_cache_dir() if request.use_cache else ""
     caches: dict[tuple[str, AnalysisOptions], Cache] = {}
     options = {
-        settings: replace(settings.analysis_options(), fixes=request.fixes)
+        settings: replace(
+            settings.analysis_options(),
+            fixes=request.fixes,
+            regions=request.regions,
+            dependencies=request.use_cache,
+        )
         for settings in _distinct(targets)
     }
     found: dict[str, dict[str, Any]] = {}
@@ -67,7 +72,7 @@ def _payloads(targets: Sequence[Target], request: Request) -> dict[str, dict[str
     for target in targets:
         settings = target.settings
         if request.use_cache and target.path not in data:
-            place = (settings.root, options[settings])
+            place = (settings.root, replace(options[settings], regions=False))
             cache = caches.get(place)
             if cache is None:
                 cache = caches[place] = Cache(folder, *place, states)

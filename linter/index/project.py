@@ -36,6 +36,7 @@ class Project:
         self._by_path: dict[str, ModuleInfo | None] = {}
         self._digests: dict[str, str] = {}
         self._real: dict[str, str] = {}  # of every path that was loaded
+        self._folders: dict[str, str] = {}  # the same of the folders they are in
         self._found: dict[tuple[str, str], ModuleInfo | None] = {}
         self._looked: dict[tuple[str, str], tuple[str, ...]] = {}
         self._follow_roots: dict[str, str] | None = None
@@ -48,7 +49,7 @@ class Project:
 
         Raises UnreadableSource with the line of a syntax error.
         """
-        key = self._real[source.path] = os.path.realpath(source.path)
+        key = self._real[source.path] = self._resolved(source.path)
         known = self._by_path.get(key)
         if known is not None and self._digests.get(key) == source.digest:
             return known
@@ -66,14 +67,27 @@ class Project:
     @staticmethod
     def locate(path: str) -> tuple[str, str, bool]:
         """Return (dotted name, source root, is a package) of a file, from `__init__.py` files."""
-        file = Path(os.path.abspath(path))
-        package = file.stem == "__init__"
-        parts = [] if package else [file.stem]
-        folder = file.parent
-        while (folder / "__init__.py").exists() and folder != folder.parent:
-            parts.append(folder.name)
-            folder = folder.parent
-        return ".".join(reversed(parts)) or file.stem, str(folder), package
+        folder, file = os.path.split(os.path.abspath(path))
+        stem = os.path.splitext(file)[0]
+        package = stem == "__init__"
+        parts = [] if package else [stem]
+        while os.path.exists(os.path.join(folder, "__init__.py")):
+            parent, name = os.path.split(folder)
+            if parent == folder:
+                break
+            parts.append(name)
+            folder = parent
+        return ".".join(reversed(parts)) or stem, folder, package
+
+    def _resolved(self, path: str) -> str:
+        """Return the path without symbolic links; folders are asked about once."""
+        folder, name = os.path.split(path)
+        if os.path.islink(path) or not name:
+            return os.path.realpath(path)
+        known = self._folders.get(folder)
+        if known is None:
+            known = self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(known, name)
 
     def find(self, name: str, importer: ModuleInfo) -> ModuleInfo | None:
         """Return the project's module of that dotted name, None when it is outside the project."""
@@ -138,7 +152,7 @@ class Project:
         return None
 
     def _load(self, path: str, name: str, root: str, package: bool) -> ModuleInfo | None:
-        real = self._real[path] = os.path.realpath(path)
+        real = self._real[path] = self._resolved(path)
         if real in self._by_path:
             return self._by_path[real]
         try:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Mode, Rule, Sighting
-from ..rewrites.branches import size_fixes
 from ..torch_facts import TorchFacts
 from .conditions import COMPREHENSIONS, of_size, raises
 
@@ -82,6 +81,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the body without the test, or the test as one of the mask."""
+        from ..rewrites.branches import size_fixes
+
         stmt = ctx.statement(sighting.node)
         if not isinstance(stmt, ast.If) or sighting.node not in ast.walk(stmt.test):
             raise Declined("a size that depends on data decides: keep full shapes and a mask")

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.choices import combined_fixes
 from .conditions import Read, first, is_tested, reads, sighting, untested_operator
 
 
@@ -94,6 +93,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the operands combined as tensors."""
+        from ..rewrites.choices import combined_fixes
+
         whole = untested_operator(sighting.node, ctx)
         assert isinstance(whole, ast.BoolOp)
         return combined_fixes(whole, ctx, code)

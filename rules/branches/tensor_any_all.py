@@ -22,7 +22,6 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.choices import tested_fixes
 
 
 class TensorAnyAll(Rule):
@@ -112,6 +111,8 @@ def f(x: torch.Tensor, y: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the reduction of a tensor."""
+        from ..rewrites.choices import tested_fixes
+
         assert isinstance(sighting.node, ast.Call)
         return tested_fixes(sighting.node, "reduce as a tensor", ctx, code)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import BOTH, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.checks import assert_call_fixes, assert_fixes
 from .conditions import reads
 
 
@@ -120,6 +119,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the assert in a form that is captured."""
+        from ..rewrites.checks import assert_call_fixes, assert_fixes
+
         if (
             isinstance(sighting.node, ast.Call)
             and ctx.callee(sighting.node).name == "torch._assert"

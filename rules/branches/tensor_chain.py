@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.choices import tested_fixes
 from .conditions import Read, first, is_tested, sighting
 
 
@@ -83,5 +82,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the comparisons joined with `&`."""
+        from ..rewrites.choices import tested_fixes
+
         assert isinstance(sighting.node, ast.Compare)
         return tested_fixes(sighting.node, "join the comparisons with `&`", ctx, code)

@@ -22,7 +22,6 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.choices import filter_fixes
 from .conditions import COMPREHENSIONS, Read, of_value, sighting
 
 
@@ -99,6 +98,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a sum with zeros instead of what is filtered out."""
+        from ..rewrites.choices import filter_fixes
+
         for node in (sighting.node, *ctx.ancestors(sighting.node)):
             if isinstance(node, COMPREHENSIONS):
                 return filter_fixes(node, ctx, code)

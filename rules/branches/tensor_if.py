@@ -6,10 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.branches import branch_fixes
-from ..rewrites.breaks import break_fixes, leaves_round
-from ..rewrites.draws import redrawn
-from ..rewrites.twins import twin_asked
 from ..torch_facts import TorchFacts
 from .conditions import holding_if, of_value, raises
 
@@ -139,6 +135,11 @@ def f(x: torch.Tensor, limit=None):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the `if` as `torch.where` or `torch.cond`, or the loop that it leaves."""
+        from ..rewrites.branches import branch_fixes
+        from ..rewrites.breaks import break_fixes, leaves_round
+        from ..rewrites.draws import redrawn
+        from ..rewrites.twins import twin_asked
+
         stmt = holding_if(sighting.node, ctx)
         first = redrawn(stmt.test, ctx, code) or twin_asked(stmt.test, ctx, code)
         if first is not None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fact, Fix, Mapping, Rule, Sequence, Sighting, options
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.matching import match_fix
 from .conditions import Read, of_size, of_value, sighting
 
 
@@ -114,6 +113,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the `match` as an `if` chain, which is rewritten next."""
+        from ..rewrites.matching import match_fix
+
         for node in (sighting.node, *ctx.ancestors(sighting.node)):
             if isinstance(node, ast.Match):
                 yield match_fix(node, ctx, code)

@@ -22,8 +22,6 @@ from ..base import (
     Tensor,
 )
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.branches import branch_fixes
-from ..rewrites.choices import tested_fixes
 from ..torch_facts import TorchFacts
 from .conditions import is_membership, is_tested
 
@@ -121,6 +119,9 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the search as a tensor comparison, unless a test around it is rewritten whole."""
+        from ..rewrites.branches import branch_fixes
+        from ..rewrites.choices import tested_fixes
+
         if not isinstance(sighting.node, ast.Compare):
             raise Declined("the position in a Python list, or the error without one, is lost")
         stmt = ctx.statement(sighting.node)

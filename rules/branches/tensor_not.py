@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from ..rewrites.choices import tested_fixes
 from ..torch_facts import TorchFacts
 from .conditions import first, is_tested, reads, sighting, untested_operator
 
@@ -79,6 +78,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the negated tensor."""
+        from ..rewrites.choices import tested_fixes
+
         node = untested_operator(sighting.node, ctx)
         if not isinstance(node, ast.UnaryOp):
             raise Declined("`not` is called as a function")

@@ -22,7 +22,6 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
-from ..rewrites.choices import sorted_fixes
 from .holding import element_of, tensor_inside
 
 
@@ -117,6 +116,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a sort of one tensor."""
+        from ..rewrites.choices import sorted_fixes
+
         assert isinstance(sighting.node, ast.Call)
         return sorted_fixes(sighting.node, ctx, code)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import BOTH, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from ..rewrites.checks import raise_fixes
 from ..torch_facts import TorchFacts
 from .conditions import first, holding_if, raises, reads
 
@@ -106,4 +105,6 @@ def f(x: torch.Tensor, check=True):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the check as one that stays in the graph."""
+        from ..rewrites.checks import raise_fixes
+
         return raise_fixes(holding_if(sighting.node, ctx), ctx, code)

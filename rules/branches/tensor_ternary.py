@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.choices import ternary_fixes
-from ..rewrites.twins import twin_asked
 from .conditions import of_value
 
 
@@ -85,6 +83,9 @@ def f(x: torch.Tensor, factor=None):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the expression as `torch.where` or `torch.cond`."""
+        from ..rewrites.choices import ternary_fixes
+        from ..rewrites.twins import twin_asked
+
         for node in (sighting.node, *ctx.ancestors(sighting.node)):
             if isinstance(node, ast.IfExp):
                 twin = twin_asked(node.test, ctx, code)

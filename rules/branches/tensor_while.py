@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.twins import twin_asked
-from ..rewrites.while_loop import while_fixes
 from .conditions import of_value
 
 
@@ -94,6 +92,9 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the loop as `torch.while_loop`."""
+        from ..rewrites.twins import twin_asked
+        from ..rewrites.while_loop import while_fixes
+
         loop = ctx.statement(sighting.node)
         assert isinstance(loop, ast.While)
         twin = twin_asked(loop.test, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting, options
-from ..rewrites.replacements import copied as copied_by
 from .copied import copied, deep_copied
 from .seen import call_seen, shown
 
@@ -118,6 +117,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the copy that torch, or the container itself, makes."""
+        from ..rewrites.replacements import copied as copied_by
+
         assert isinstance(sighting.node, ast.Call)
         source = ctx.argument(sighting.node, 0, "x")
         if source is not None:

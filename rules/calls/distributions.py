@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Callee, Code, Const, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..base.facts import Fact
-from ..rewrites.replacements import unvalidated
 from .seen import call_seen, shown
 
 _PACKAGE = "torch.distributions."
@@ -126,6 +125,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the distribution that leaves validation to the default."""
+        from ..rewrites.replacements import unvalidated
+
         assert isinstance(sighting.node, ast.Call)
         yield from unvalidated(sighting.node, ctx, code)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..base import Certainty, Code, Context, Example, Fix, Instance, Rule, Sighting, options
-from ..rewrites.custom_op import as_operator
-from ..rewrites.resized import resized
 from ..torch_facts import TorchFacts
 from .packages import CAPTURED, PACKAGES
 from .seen import call_seen, shown, top
@@ -146,6 +144,9 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield what torch has for it, else a custom operator, where its results are known."""
+        from ..rewrites.custom_op import as_operator
+        from ..rewrites.resized import resized
+
         assert isinstance(sighting.node, ast.Call)
         found = list(resized(sighting.node, ctx, code))
         yield from found or as_operator(sighting.node, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Const, Context, Declined, Example, Fix, Instance, Rule, Sighting
-from ..rewrites.draws import truncated
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -127,6 +126,8 @@ def f(x, y, var):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield `trunc_normal_` written out."""
+        from ..rewrites.draws import truncated
+
         call = sighting.node
         assert isinstance(call, ast.Call)
         if not ctx.callee(call).name.endswith("trunc_normal_"):

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import ClassRef, Code, Context, Declined, Example, Fix, Rule, Sighting
-from ..rewrites.hoist import to_module
 from .seen import call_seen, shown
 
 _MAKERS = {
@@ -102,6 +101,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the class at module level."""
+        from ..rewrites.hoist import to_module
+
         stmt = ctx.statement(sighting.node)
         if isinstance(stmt, ast.ClassDef):
             yield from to_module(stmt, stmt.name, ctx, code)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 
 from ..base import Certainty, Code, Context, Example, Fix, Rule, Severity, Sighting
-from ..rewrites.hoist import optional_import
 from .seen import top
 
 _FAILURES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -86,6 +85,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the import at module level, and a test for None here."""
+        from ..rewrites.hoist import optional_import
+
         node = sighting.node
         assert isinstance(node, (ast.Import, ast.ImportFrom))
         yield from optional_import(node, ctx, code)

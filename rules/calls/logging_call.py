@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.guards import guarded
 from .seen import call_seen, shown
 from .stdlib import break_id
 
@@ -137,4 +136,6 @@ f = Net
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the guard that leaves the logging out while compiling."""
+        from ..rewrites.guards import guarded
+
         yield from guarded(sighting.node, ctx, code, "the logging")

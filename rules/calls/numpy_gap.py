@@ -19,7 +19,6 @@ from ..base import (
     Static,
     options,
 )
-from ..rewrites.arrays import torch_twin
 from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .numpy_names import INDEXED, call_break, foreign_elements
@@ -137,6 +136,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the function of torch, or a constant of the module."""
+        from ..rewrites.arrays import torch_twin
+
         if not isinstance(sighting.node, ast.Call):
             raise Declined("ask the tensor for it, before it is made an array")
         yield from torch_twin(sighting.node, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Array, Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.draws import drawn
 from .seen import call_seen, shown
 
 
@@ -115,5 +114,7 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the draw of torch."""
+        from ..rewrites.draws import drawn
+
         assert isinstance(sighting.node, ast.Call)
         yield from drawn(sighting.node, ctx.callee(sighting.node).name, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.packed import padded
 from .seen import call_seen, shown
 
 RNN_UTILS = {
@@ -79,4 +78,6 @@ def f(x, lengths):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the layer run over the padded batch."""
+        from ..rewrites.packed import padded
+
         yield from padded(ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.progress import unbarred
 from .seen import call_seen, shown, top
 
 _NAMES = {"rich.progress.track": "GB0156", "rich.progress.Progress": "GB0156"}
@@ -76,5 +75,7 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the loop without a bar while compiling."""
+        from ..rewrites.progress import unbarred
+
         assert isinstance(sighting.node, ast.Call)
         yield from unbarred(sighting.node, ctx, code)

@@ -19,7 +19,6 @@ from ..base import (
     Tensor,
     options,
 )
-from ..rewrites.draws import drawn
 from .draws import bound_in, drawn_in
 from .seen import call_seen, shown, top
 from .stdlib import break_id
@@ -154,6 +153,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the draw of torch."""
+        from ..rewrites.draws import drawn
+
         call = sighting.node
         if not isinstance(call, ast.Call):
             raise Declined("Python needs the number that is drawn: index by `index_select`")

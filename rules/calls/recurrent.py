@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting
-from ..rewrites.packed import padded
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -135,6 +134,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the layer run over the padded batch, where it was packed."""
+        from ..rewrites.packed import padded
+
         calls = [part for part in ctx.inside(ctx.function) if isinstance(part, ast.Call)]
         if any(ctx.callee(c).name.endswith(".pack_padded_sequence") for c in calls):
             yield from padded(ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.asked import asked
 from ..torch_facts import TorchFacts
 from .file_io import is_io
 from .packed_sequence import RNN_UTILS
@@ -152,6 +151,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield code that asks nothing while compiling."""
+        from ..rewrites.asked import asked
+
         assert isinstance(sighting.node, ast.Call)
         name = ctx.callee(sighting.node).name
         yield from asked(sighting.node, name, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.replacements import plain
 from .seen import call_seen, shown
 
 _CALLED = "torch.jit.ScriptModule."
@@ -120,5 +119,7 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the Python behind the TorchScript."""
+        from ..rewrites.replacements import plain
+
         assert isinstance(sighting.node, ast.Call)
         yield from plain(sighting.node, ctx.callee(sighting.node).name, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
-from ..rewrites.guards import guarded
 from .seen import call_seen, shown
 from .stdlib import break_id
 
@@ -93,4 +92,6 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the guard that leaves the warning out while compiling."""
+        from ..rewrites.guards import guarded
+
         yield from guarded(sighting.node, ctx, code, "the warning")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import data_in, shown
-from ..rewrites.trying import asked_first
 from .handlers import caught, guarded
 
 
@@ -72,6 +71,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the assertion as an `if`."""
+        from ..rewrites.trying import asked_first
+
         guard = next((p for p in ctx.ancestors(sighting.node) if isinstance(p, ast.Try)), None)
         assert guard is not None
         assert isinstance(sighting.node, ast.Assert)

@@ -22,7 +22,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.replacements import uncached
 from ..torch_facts import TorchFacts
 
 
@@ -107,6 +106,8 @@ class f(nn.Module):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the property without a cache."""
+        from ..rewrites.replacements import uncached
+
         node = sighting.node
         assert isinstance(node, ast.Attribute)
         for option in options(ctx.fact(node.value)):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Instance, Rule, Sighting, options
 from ..base.reading import shown
-from ..rewrites.managers import watched
 
 # What each breaks with as a `with` item, measured.
 MANAGERS = {
@@ -145,6 +144,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a manager that is entered only where nothing is compiled."""
+        from ..rewrites.managers import watched
+
         assert isinstance(sighting.node, ast.Call)
         name = ctx.callee(sighting.node).name
         yield from watched(sighting.node, name, ctx, code)

@@ -9,7 +9,6 @@ from typing import Any
 from ..base import Code, Context, Example, Fact, Fix, Instance, Rule, Sequence, Sighting, options
 from ..base.reading import shown
 from ..base.scopes import outlives
-from ..rewrites.managers import made_inside
 
 # Objects of these classes are entered by Dynamo only where it sees them made.
 _MADE_INSIDE = frozenset(
@@ -124,6 +123,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the grad mode made where it is entered."""
+        from ..rewrites.managers import made_inside
+
         assert isinstance(sighting.node, ast.expr)
         yield from made_inside(sighting.node, ctx, code)
 

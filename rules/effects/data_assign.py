@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown, tensor_of
 from ..base.scopes import dotted, own
-from ..rewrites.autograd import valued
 from ..torch_facts import TorchFacts
 
 
@@ -77,6 +76,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield ways to change the value that autograd knows of."""
+        from ..rewrites.autograd import valued
+
         stmt, target = ctx.statement(sighting.node), sighting.node
         assert isinstance(stmt, ast.Assign)
         assert isinstance(target, ast.Attribute)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown, tensor_of
-from ..rewrites.trying import asked_first
 from .handlers import caught, guarded
 
 _ERRORS = frozenset({"RuntimeError", "Exception", "BaseException", "LinAlgError", ""})
@@ -131,6 +130,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the test of what the operator needs."""
+        from ..rewrites.trying import asked_first
+
         guard = next((p for p in ctx.ancestors(sighting.node) if isinstance(p, ast.Try)), None)
         assert guard is not None
         assert isinstance(sighting.node, ast.expr)

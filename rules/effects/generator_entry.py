@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Mode, Rule, Sighting
 from ..base.scopes import own
-from ..rewrites.generators import listed
 
 
 class GeneratorEntry(Rule):
@@ -82,5 +81,7 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the function that returns a list."""
+        from ..rewrites.generators import listed
+
         assert isinstance(sighting.node, ast.FunctionDef)
         yield from listed(sighting.node, code)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting, Tensor, options
 from ..base.reading import shown
-from ..rewrites.autograd import requires_grad
 from ..torch_facts import TorchFacts
 
 
@@ -77,5 +76,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the question for `requires_grad`."""
+        from ..rewrites.autograd import requires_grad
+
         assert isinstance(sighting.node, ast.Attribute)
         yield from requires_grad(sighting.node, ctx, code)

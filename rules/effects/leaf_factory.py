@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
-from ..rewrites.autograd import unflagged
 from ..torch_facts import TorchFacts
 
 
@@ -98,6 +97,8 @@ def f(x, train=False):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor without the flag."""
+        from ..rewrites.autograd import unflagged
+
         assert isinstance(sighting.node, ast.expr)
         yield from unflagged(sighting.node, ctx, code)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from ..rewrites.managers import entered
 
 _CLASSES = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled")
 
@@ -71,5 +70,7 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the `with` statement."""
+        from ..rewrites.managers import entered
+
         assert isinstance(sighting.node, ast.Call)
         yield from entered(sighting.node, ctx, code)

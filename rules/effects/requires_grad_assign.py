@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting, Tensor, options
 from ..base.reading import shown
-from ..rewrites.autograd import unflagged
 from ..torch_facts import TorchFacts
 
 
@@ -106,6 +105,8 @@ class f(nn.Module):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor without the flag, if the function made it."""
+        from ..rewrites.autograd import unflagged
+
         node, fact = sighting.node, sighting.fact
         if isinstance(fact, Tensor) and fact.role in ("input", "param", "buffer"):
             raise Declined("a tensor from outside gets the flag: set it before the compiled call")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Safety, Sighting
 from ..base.reading import shown
-from ..rewrites.guards import guarded
 
 
 class RetainGrad(Rule):
@@ -71,4 +70,6 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the guard that keeps the gradient only in eager runs."""
+        from ..rewrites.guards import guarded
+
         yield from guarded(sighting.node, ctx, code, "`retain_grad`", Safety.NEEDS_PROOF)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
 from ..base.scopes import dotted, own
-from ..rewrites.autograd import unhooked
 
 
 class TensorHookHandle(Rule):
@@ -101,6 +100,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the function without a hook that never runs."""
+        from ..rewrites.autograd import unhooked
+
         yield from unhooked(sighting.node, ctx, code)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from ..rewrites.sizes import counted
 from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"bincount"})
@@ -70,5 +69,7 @@ def f(labels: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield ones added into a known number of bins."""
+        from ..rewrites.sizes import counted
+
         assert isinstance(sighting.node, ast.Call)
         yield from counted(sighting.node, ctx, code)

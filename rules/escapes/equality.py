@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from ..rewrites.scalars import test_of_equality
 from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"equal", "allclose", "is_nonzero"})
@@ -85,5 +84,7 @@ def f(x: torch.Tensor, y: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the comparison as a 0-dim tensor."""
+        from ..rewrites.scalars import test_of_equality
+
         assert isinstance(sighting.node, ast.Call)
         yield from test_of_equality(sighting.node, ctx, code)

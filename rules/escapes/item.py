@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting, Unknown
 from ..base.reading import shown
-from ..rewrites.scalars import number_kept
 from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
@@ -100,5 +99,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor itself, where it can take the number's place."""
+        from ..rewrites.scalars import number_kept
+
         assert isinstance(sighting.node, ast.Call)
         yield from number_kept(sighting.node, ctx, code)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from ..rewrites.masking import masked_update
 from .masks import mask_in
 
 
@@ -71,5 +70,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the same over all rows, masked at the end."""
+        from ..rewrites.masking import masked_update
+
         assert isinstance(sighting.node, ast.Subscript)
         yield from masked_update(sighting.node, ctx, code)

@@ -15,7 +15,6 @@ from ..base import (
     Sighting,
 )
 from ..base.reading import shown
-from ..rewrites.replacements import number_last
 
 # In-place methods whose old signature takes a number first, and how many tensors come after it.
 _OLD = {"add_": 1, "addcmul_": 2, "addcdiv_": 2}
@@ -107,5 +106,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with the factor by name."""
+        from ..rewrites.replacements import number_last
+
         assert isinstance(sighting.node, ast.Call)
         return number_last(sighting.node, ctx, code)

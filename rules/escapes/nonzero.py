@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from ..rewrites.masking import masked_indices
 from .data import OperationRule, certainty, operator_call
 
 _NAMES = frozenset({"nonzero", "argwhere", "flatnonzero"})
@@ -84,5 +83,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the same over all rows, masked at the end."""
+        from ..rewrites.masking import masked_indices
+
         assert isinstance(sighting.node, ast.Call)
         yield from masked_indices(sighting.node, ctx, code)

@@ -20,7 +20,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.scalars import number_kept
 from .data import extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
@@ -154,6 +153,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor itself, where it can take the number's place."""
+        from ..rewrites.scalars import number_kept
+
         assert isinstance(sighting.node, ast.Call)
         yield from number_kept(sighting.node, ctx, code)
 

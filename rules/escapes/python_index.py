@@ -23,7 +23,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.gathering import picked
 from .data import derived, held, read_in, read_number
 
 _FULLGRAPH = (Mode.FULLGRAPH,)
@@ -104,6 +103,8 @@ def f(x: torch.Tensor, which: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the list stacked, and gathered from."""
+        from ..rewrites.gathering import picked
+
         assert isinstance(sighting.node, ast.expr)
         yield from picked(sighting.node, ctx, code)
 

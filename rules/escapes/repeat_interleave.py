@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from ..rewrites.sizes import repeated
 from .data import OperationRule, certainty, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
@@ -92,5 +91,7 @@ def f(counts: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with its total, where something in sight tells it."""
+        from ..rewrites.sizes import repeated
+
         assert isinstance(sighting.node, ast.Call)
         yield from repeated(sighting.node, ctx, code)

@@ -19,7 +19,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.gathering import element
 from .data import held
 from .masks import parts
 
@@ -105,6 +104,8 @@ def f(x: torch.Tensor, last: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a gather of the one row."""
+        from ..rewrites.gathering import element
+
         assert isinstance(sighting.node, ast.expr)
         yield from element(sighting.node, ctx, code)
 

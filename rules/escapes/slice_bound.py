@@ -22,7 +22,6 @@ from ..base import (
     options,
 )
 from ..base.reading import made_at, shown
-from ..rewrites.sizes import bounded
 from ..torch_facts import TorchFacts
 from .data import derived, held, read_number
 from .masks import parts
@@ -116,6 +115,8 @@ def f(x: torch.Tensor, n: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a gather of fixed length, or a mask."""
+        from ..rewrites.sizes import bounded
+
         assert isinstance(sighting.node, ast.expr)
         yield from bounded(sighting.node, ctx, code)
 

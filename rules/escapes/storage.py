@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown
-from ..rewrites.asked import inference
 from ..torch_facts import TorchFacts
 from .data import METHOD, certainty, subject
 
@@ -138,6 +137,8 @@ def f(x: torch.Tensor, y: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the answer that compiled code may take for granted."""
+        from ..rewrites.asked import inference
+
         assert isinstance(sighting.node, ast.Call)
         if ctx.callee(sighting.node).name != METHOD + "is_inference":
             raise Declined("only an eager tensor has memory to ask for")

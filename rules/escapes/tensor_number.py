@@ -19,7 +19,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.sizes import filled
 from .data import OperationRule, certainty, derived, derived_in, read_in
 from .number_parameters import NUMBERS, arguments
 
@@ -108,6 +107,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the same, filled or gathered."""
+        from ..rewrites.sizes import filled
+
         assert isinstance(sighting.node, ast.expr)
         yield from filled(sighting.node, ctx, code)
 

@@ -20,7 +20,6 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
-from ..rewrites.scalars import stacked
 from .data import read_number
 
 _NAMES = frozenset({"torch.as_tensor", "torch.asarray", "torch.Tensor"})
@@ -87,6 +86,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield `torch.stack` of the tensors."""
+        from ..rewrites.scalars import stacked
+
         assert isinstance(sighting.node, ast.Call)
         yield from stacked(sighting.node, ctx, code)
 

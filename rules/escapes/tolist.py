@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ..base import BOTH, DEFAULT_ONLY, Code, Context, Example, Fix, Rule, Sighting, Tensor, Unknown
 from ..base.reading import shown
-from ..rewrites.scalars import list_kept
-from ..rewrites.segments import segments
 from .data import ARRAY_METHOD, METHOD, certainty, held
 
 
@@ -99,6 +97,9 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the tensor itself, where it can take the list's place."""
+        from ..rewrites.scalars import list_kept
+        from ..rewrites.segments import segments
+
         assert isinstance(sighting.node, ast.Call)
         fixes = [*segments(sighting.node, ctx, code)]
         yield from fixes or list_kept(sighting.node, ctx, code)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from ..rewrites.gathered import gathered_fix
-from ..rewrites.masking import masked_indices
 from .data import OperationRule, certainty, is_method, operator_call
 
 _NAMES = frozenset({"where"})
@@ -77,6 +75,9 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the same over all rows, masked at the end, or weighed."""
+        from ..rewrites.gathered import gathered_fix
+        from ..rewrites.masking import masked_indices
+
         assert isinstance(sighting.node, ast.Call)
         weighed = gathered_fix(sighting.node, ctx, code.anew())
         if weighed is not None:

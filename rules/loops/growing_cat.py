@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
-from ..rewrites.joined import joined_once
 from ..torch_facts import TorchFacts
 from .iteration import JOINING
 
@@ -110,6 +109,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the parts gathered in a list."""
+        from ..rewrites.joined import joined_once
+
         stmt = sighting.node
         assert isinstance(stmt, ast.Assign)
         assert isinstance(stmt.value, ast.Call)

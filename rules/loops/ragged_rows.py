@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fact, Fix, Mode, Rule, Sighting
 from ..base.reading import shown, tensor_of
-from ..rewrites.experts import entry_fixes
 from .iteration import COMPREHENSIONS, LOOPS, iterated, sources
 
 
@@ -76,6 +75,8 @@ def f(x: torch.Tensor, labels: torch.Tensor, count: int = 3):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the loop over every entry there is."""
+        from ..rewrites.experts import entry_fixes
+
         loop = ctx.statement(sighting.node)
         if not isinstance(loop, ast.For):
             raise Declined("a comprehension runs over what the data selects")

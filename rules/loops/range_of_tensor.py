@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import BOTH, Certainty, Code, Context, Example, Fact, Fix, FromTensor, Rule, Sighting
 from ..base.reading import data_in, modes_of, shown, tensor_of
-from ..rewrites.iteration import range_fixes
 
 
 class RangeOfTensor(Rule):
@@ -85,6 +84,8 @@ def f(x: torch.Tensor, lengths: torch.Tensor, limit: int = 4):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the loop as `torch.while_loop` with the index as a tensor."""
+        from ..rewrites.iteration import range_fixes
+
         assert isinstance(sighting.node, ast.Call)
         yield from range_fixes(sighting.node, ctx, code)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
-from ..rewrites.rowwise import rows_read
 from .collecting import collected
 from .iteration import carried, over_size, sources
 
@@ -83,5 +82,7 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the loop over rows, which another step vectorises."""
+        from ..rewrites.rowwise import rows_read
+
         assert isinstance(sighting.node, ast.expr)
         yield from rows_read(sighting.node, ctx, code)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
-from ..rewrites.scans import stack_fixes
 from .collecting import collected
 from .iteration import carried, sources
 
@@ -99,6 +98,8 @@ def f(x: torch.Tensor):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the same over all rows, or `cumsum` or `scan` over them."""
+        from ..rewrites.scans import stack_fixes
+
         for node in ctx.ancestors(sighting.node):
             if isinstance(node, self.nodes):
                 yield from stack_fixes(node, ctx, code)

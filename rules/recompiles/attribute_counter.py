@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
-from ..rewrites.counters import buffered
 from ..torch_facts import TorchFacts
 from .state import counts, kept, moved_by, whole_number
 
@@ -129,5 +128,7 @@ class f(nn.Module):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield a buffer in place of the int: other readers get a tensor, so only on request."""
+        from ..rewrites.counters import buffered
+
         assert isinstance(sighting.node, ast.stmt)
         yield from buffered(sighting.node, ctx, code)

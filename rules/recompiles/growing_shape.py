@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown
 from ..base.scopes import dotted, own
-from ..rewrites.compiled import marked_dynamic
 from .loops import assigned_in, rounds
 
 _JOINS = frozenset(
@@ -118,6 +117,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with the growing dimension marked."""
+        from ..rewrites.compiled import marked_dynamic
+
         call = ctx.parent(sighting.node)
         call = ctx.parent(call) if isinstance(call, ast.keyword) else call
         path = dotted(sighting.node)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Safety, Severity, Sighting
-from ..rewrites.compiled import option_gone
 from .compiling import compile_decorator, compile_name
 
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
@@ -132,6 +131,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the mode that was meant, or the call without what it ignores."""
+        from ..rewrites.compiled import option_gone
+
         node = sighting.node
         if isinstance(node, ast.Constant):
             meant = str(node.value).replace("_", "-").replace(" ", "-").lower()

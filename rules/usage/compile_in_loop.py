@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
-from ..rewrites.compiled import before_loop
 from .compiling import compile_uses, names_in, stored_in
 
 
@@ -120,4 +119,6 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the compilation in front of the loop."""
+        from ..rewrites.compiled import before_loop
+
         yield from before_loop(sighting.node, ctx, code)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
-from ..rewrites.compiled import once
 from .compiling import HOT, compile_uses, conditional, memoised
 
 
@@ -120,4 +119,6 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the compilation where the object or the module is made."""
+        from ..rewrites.compiled import once
+
         yield from once(sighting.node, ctx, code)

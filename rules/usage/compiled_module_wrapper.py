@@ -17,7 +17,6 @@ from ..base import (
     Sighting,
     Unknown,
 )
-from ..rewrites.compiled import in_place
 from .arms import body_nodes
 from .compiling import compile_name
 
@@ -128,6 +127,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the module compiled in place."""
+        from ..rewrites.compiled import in_place
+
         assert isinstance(sighting.node, ast.Call)
         yield from in_place(sighting.node, ctx, code)
 

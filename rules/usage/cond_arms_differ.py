@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
-from ..rewrites.operators import cast_fix, same_file
 from .arms import arms, operands, operator
 from .results import difference, odd_result, unlike_arms
 
@@ -121,6 +120,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the arm that casts, or gives a number, with the dtype of its operand."""
+        from ..rewrites.operators import cast_fix, same_file
+
         assert isinstance(sighting.node, ast.Call)
         found = list(arms(sighting.node, ctx))
         same_file([arm.path for arm in found], ctx)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
-from ..rewrites.operators import clone_fix, same_file
 from .arms import arms, operator
 from .results import repeated, shared
 from .writes import writes
@@ -141,6 +140,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the function with clones of what it hands on."""
+        from ..rewrites.operators import clone_fix, same_file
+
         call = sighting.node
         assert isinstance(call, ast.Call)
         identities = [g for g in call.args[1:3] if _identity(g, ctx)]

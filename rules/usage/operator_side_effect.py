@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Origin, Rule, Sighting
 from ..base.hops import HOPS
-from ..rewrites.operators import copy_fix, same_file, step_fix
 from .arms import Arm, arms, operator
 from .writes import Write, writes
 
@@ -109,6 +108,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the arm with a copied operand, or with its counter stepped outside."""
+        from ..rewrites.operators import copy_fix, same_file, step_fix
+
         line = sighting.origin.line if sighting.origin is not None else 0
         for call in _calls(sighting.node, ctx):
             for number, arm in enumerate(arms(call, ctx)):

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Safety, Severity, Sighting
-from ..rewrites.autograd import gone
 from .arms import body_nodes
 from .compiling import HOT, compile_name, conditional
 
@@ -105,6 +104,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the reset in front of the loop."""
+        from ..rewrites.autograd import gone
+
         stmt, loop = ctx.statement(sighting.node), ctx.loop(sighting.node)
         if not isinstance(stmt, ast.Expr):
             raise Declined("the call is part of a larger statement")

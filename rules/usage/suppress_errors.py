@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Extern, Fix, Rule, Safety, Severity, Sighting
-from ..rewrites.autograd import gone
 
 
 class SuppressErrors(Rule):
@@ -105,5 +104,7 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the code without the setting."""
+        from ..rewrites.autograd import gone
+
         edit = gone(ctx.statement(sighting.node), code)
         yield code.fix("let errors of the compiler be seen", [edit], Safety.UNSAFE)

@@ -20,7 +20,6 @@ from ..base import (
     options,
 )
 from ..base.hops import compiled_at
-from ..rewrites.compiled import synchronised, warmed
 from .arms import body_nodes
 from .compiling import compile_name, compiled_in
 
@@ -126,6 +125,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the warm-up, or the waits for the device."""
+        from ..rewrites.compiled import synchronised, warmed
+
         call = sighting.node
         assert isinstance(call, ast.Call)
         read = [c for c in body_nodes(ctx.function) if isinstance(c, ast.Call)]

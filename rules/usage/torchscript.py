@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Context, Example, Fix, Rule, Severity, Sighting
-from ..rewrites.compiled import unscripted
 
 _CALLS = {
     "torch.jit.script": "script",
@@ -118,6 +117,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the code without TorchScript."""
+        from ..rewrites.compiled import unscripted
+
         assert isinstance(sighting.node, ast.expr)
         yield from unscripted(sighting.node, ctx, code)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.hops import HOPS
-from ..rewrites.carried_calls import copies_fix, numbers_fix
 from .arms import arm_of, arms, operator
 from .carries import carried, grows, handed_on, misfit
 from .writes import writes
@@ -125,6 +124,8 @@ def f(x, n):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with tensors for numbers, or its body with clones."""
+        from ..rewrites.carried_calls import copies_fix, numbers_fix
+
         call = sighting.node
         assert isinstance(call, ast.Call)
         given, body = (ctx.argument(call, 2, "carried_inputs"), ctx.argument(call, 1, "body_fn"))

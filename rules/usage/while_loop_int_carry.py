@@ -19,7 +19,6 @@ from ..base import (
     Sighting,
 )
 from ..base.hops import HOPS
-from ..rewrites.carried_calls import numbers_fix
 from .arms import arms, operands, operator
 
 
@@ -93,6 +92,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with its counters as tensors."""
+        from ..rewrites.carried_calls import numbers_fix
+
         assert isinstance(sighting.node, ast.Call)
         given = ctx.argument(sighting.node, 2, "carried_inputs")
         if not isinstance(given, (ast.Tuple, ast.List)):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Certainty, Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
 from ..base.hops import HOPS
-from ..rewrites.carried_calls import predicate_fix
 from .arms import arm_of, operator
 from .carries import carried
 
@@ -101,6 +100,8 @@ def f(x):
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the condition as a comparison."""
+        from ..rewrites.carried_calls import predicate_fix
+
         assert isinstance(sighting.node, ast.Call)
         given = ctx.argument(sighting.node, 0, "cond_fn")
         arm = None if given is None else arm_of(given, ctx)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Severity, Sighting, Tensor
 from ..base.hops import HOPS
-from ..rewrites.carried_calls import copies_fix
 from .arms import Arm, arms, body_nodes, operator
 
 
@@ -104,6 +103,8 @@ def witness():
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the call with a clone of what reaches it twice."""
+        from ..rewrites.carried_calls import copies_fix
+
         assert isinstance(sighting.node, ast.Call)
         given = ctx.argument(sighting.node, 2, "carried_inputs")
         if not isinstance(given, (ast.Tuple, ast.List)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from compile_lint.linter.discover import start_of
 
 BAD = "if x:  # BREAK CL101\n    print(x)  # BREAK CL301\n"
 
@@ -142,3 +143,15 @@ def test_project_without_configuration_has_its_marker_as_root(run, write, projec
     write("lib/setup.py", "")
     write("lib/pkg/a.py", "")
     assert f"# root: {project}/lib" in run("lib", "--show-settings").lines()
+
+
+def test_files_of_a_package_elsewhere_are_one_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path.parent / "elsewhere"
+    for name in ("pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "pkg/sub/b.py", "c.py"):
+        (other / name).parent.mkdir(parents=True, exist_ok=True)
+        (other / name).write_text("")
+    starts = {start_of(str(other / name)) for name in ("pkg/a.py", "pkg/sub/b.py", "c.py")}
+    assert starts == {str(other)}
+    assert start_of(str(other / "pkg")) == str(other / "pkg")
+    assert start_of(str(tmp_path / "pkg/a.py")) == str(tmp_path)

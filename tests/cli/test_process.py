@@ -123,3 +123,16 @@ def test_linting_imports_only_what_it_needs(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_only_fixes_load_the_rewrites(tmp_path):
+    code = (
+        "import sys; from compile_lint.linter.api import lint_text\n"
+        "text = 'import torch\\n@torch.compile\\ndef f(x):\\n    return x.item()\\n'\n"
+        "assert [found.code for found in lint_text(text)] == ['CL401']\n"
+        "print([name for name in sys.modules if name.endswith(('.rewriting', '.liveness'))])\n"
+        "print(any('.rewrites' in name for name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["['compile_lint.rules.base.rewriting']", "False"], done
