@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..rules.base.context import Callee, RegionOptions
@@ -42,6 +43,11 @@ class FrameContext:
     def function(self) -> ast.AST:
         """The FunctionDef, Lambda or Module that is being checked."""
         return self._node
+
+    @property
+    def given(self) -> Mapping[str, Fact]:
+        """What the parameters of the function are where it starts."""
+        return self._frame.parameters
 
     @property
     def entry(self) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from ..rules.base.facts import Array, Fact, Mapping, Sequence, Tensor, options
+from ..rules.base.facts import Array, ClassRef, Fact, Mapping, Sequence, Tensor, options
 from .analysis import parameters
 from .analysis.analyzer import Analyzer
 from .analysis.classes import is_module_class
+from .analysis.construction import called_here
 from .analysis.stores import attributes
 from .index import ClassInfo, FunctionInfo
 
@@ -54,7 +55,22 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
         for node in function.nodes
     ):
         return True
-    return function.cls is not None and _reads_tensors(analyzer, function, function.cls)
+    if function.cls is not None and _reads_tensors(analyzer, function, function.cls):
+        return True
+    return _calls_own_module(analyzer, function)
+
+
+def _calls_own_module(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether a function makes a module of the project and calls it."""
+    module = function.module
+    for node in function.nodes:
+        if not (type(node) is ast.Call and type(node.func) is ast.Name):
+            continue
+        if node.func.id in module.bindings and called_here(function, node):
+            made = analyzer.static_value(module, node.func)
+            if isinstance(made, ClassRef) and is_module_class(analyzer, made.cls):
+                return True
+    return False
 
 
 def _makes_object(analyzer: Analyzer, function: FunctionInfo) -> bool:

@@ -65,8 +65,12 @@ def first(given: Arguments) -> Fact:
     return given.args[0] if given.args else UNKNOWN
 
 
-def read_into(frame: Frame, node: ast.Call, fact: Fact, kind: str) -> FromTensor:
+def read_into(
+    frame: Frame, node: ast.Call, fact: Fact, kind: str, drawn: str = "random"
+) -> FromTensor:
+    """Return the value read out of `fact`; `drawn` says how it is known if that was a draw."""
     how = fact.how if isinstance(fact, FromTensor) else "item"
+    how = drawn if how == "random" else how
     origin = frame.origin(node, f"`{frame.module.segment(node)}`", fact.origin)
     return FromTensor(kind, how, origin=origin, sure=fact.sure)
 
@@ -157,7 +161,7 @@ def _number(kind: str) -> Model:
         if kind == "int" and isinstance(found, Tensor) and tensors.specialised(found):
             return Static("int", origin=found.origin)
         if found is not None:
-            return read_into(frame, node, found, kind)
+            return read_into(frame, node, found, kind, "call")
         if kind != "complex" and isinstance(fact, Const) and isinstance(fact.value, (int, float)):
             try:
                 made = _NUMBERS[kind](fact.value)
@@ -185,7 +189,8 @@ def _arithmetic(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
         if picked is not None:
             return picked
     if found:
-        return read_into(frame, node, found[0], getattr(found[0], "kind", ""))
+        drawn = "call" if name == "round" else "random"
+        return read_into(frame, node, found[0], getattr(found[0], "kind", ""), drawn)
     if any(isinstance(o, ShapeInt) for v in values for o in options(v)):
         return ShapeInt()
     if all(isinstance(v, (Const, Static)) for v in values):

@@ -41,7 +41,7 @@ from . import (
     tensors,
 )
 from .classes import find_method
-from .constants import CONSTANT_CALLS
+from .constants import CONSTANT_CALLS, HOOKS
 from .frame import Frame
 
 # Decorators that end a region: the body runs uncaptured, or as one opaque operator.
@@ -351,6 +351,8 @@ def _array_method(frame: Frame, node: ast.Call, array: Array, name: str, given: 
         return Static()
     if name.startswith("is_"):  # of torch only: the value is a tensor on this path
         return Static("bool")
+    if name == "astype" and given.args and objects.of_objects(given.args[0]):
+        return Array(array.rank, "object", origin=origin)
     reduced = name in ("sum", "mean", "any", "all", "max", "min", "std", "prod", "argmax")
     rank = 0 if reduced and not given.args and not given.kwargs else None
     dtype = "bool" if name in ("any", "all") else array.dtype
@@ -378,6 +380,9 @@ def _object_method(
             return objects.module_call(frame, node, cls, given.args, given.kwargs)
         if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):
             return this
+        if name in HOOKS and given.args:  # Dynamo traces them where the module is called
+            module = Instance("torch.nn.Module", module=True) if name == "apply" else this
+            higher_order.apply(frame, node, given.args[0], [module, *[UNKNOWN] * HOOKS[name]])
     if cls == "torch.Generator" and name in ("manual_seed", "set_state"):
         return this
     if cls.startswith("numpy.random."):

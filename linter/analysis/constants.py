@@ -37,3 +37,6 @@ EXTERN_VALUES: dict[str, Fact] = {
     "sys.version_info": Static("tuple"),
     "sys.platform": Static("str"),
 }
+
+# Methods that take a function of a module, and how much it gets beside: inputs, and outputs.
+HOOKS = {"register_forward_hook": 2, "register_forward_pre_hook": 1, "apply": 0}

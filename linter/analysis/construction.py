@@ -15,7 +15,7 @@ from ...rules.base.facts import (
     Sequence,
     Tensor,
 )
-from ..index import ClassInfo
+from ..index import ClassInfo, FunctionInfo
 from . import classes, parameters, stores
 from .frame import Frame
 
@@ -44,8 +44,9 @@ def construct(
     method = classes.find_method(analyzer, cls, "__init__")
     if method is None:
         return _dataclass(analyzer, cls, this, args, kwargs)
-    if module:  # they are built once, outside, unless of tensors that the region makes
-        if not any(isinstance(fact, Tensor) for fact in (*args, *kwargs.values())):
+    if module:  # built once, outside, unless of tensors that the region makes, or to be called
+        made = any(isinstance(fact, Tensor) for fact in (*args, *kwargs.values()))
+        if not made and (frame.function is None or not called_here(frame.function, node)):
             return this  # its class's attribute table says more
     bound = parameters.bind(analyzer, method, [this, *args], kwargs, unknown_rest)
     summary = analyzer.summary(method, bound, {}, frame.depth + 1)
@@ -62,6 +63,20 @@ def construct(
         if first == name and rest and "." not in rest:
             attrs[rest] = fact
     return Instance(cls, attrs=tuple(sorted(attrs.items())), origin=this.origin)
+
+
+def called_here(function: FunctionInfo, node: ast.AST) -> bool:
+    """Say whether a function calls what a call makes: `Loss(3)(x)`, `loss = Loss(3)`, `loss(x)`."""
+    parent = function.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return parent.func is node
+    if not (isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)):
+        return False
+    name = parent.targets[0].id
+    return any(
+        type(part) is ast.Call and type(part.func) is ast.Name and part.func.id == name
+        for part in function.nodes
+    )
 
 
 def _dataclass(

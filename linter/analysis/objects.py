@@ -9,6 +9,7 @@ from ...rules.base.facts import (
     UNKNOWN,
     Array,
     Const,
+    Extern,
     Fact,
     FromTensor,
     Instance,
@@ -164,6 +165,8 @@ def numpy_call(
     last = name.rpartition(".")[2]
     if name.startswith("numpy.random."):
         return _numpy_draw(frame, node, last, args, kwargs)
+    if of_objects(kwargs.get("dtype")):
+        return Array(None, "object", origin=at(frame, node, None))
     if last in ("shape", "ndim", "size"):
         return simple("size" if last == "shape" else "int")
     if last in ("dtype", "finfo", "iinfo", "result_type", "promote_types"):
@@ -184,6 +187,11 @@ def numpy_call(
     rank = 0 if last in REDUCE and not kwargs and len(args) == 1 else None
     dtype = "bool" if last in BOOL else ""
     return Array(rank, dtype, constant, origin=at(frame, node, source.origin), sure=source.sure)
+
+
+def of_objects(dtype: Fact | None) -> bool:
+    """Say whether a dtype asks for an array of Python's objects, which torch hasn't."""
+    return isinstance(dtype, Extern) and dtype.name == "builtins.object"
 
 
 def _of_unknown(

@@ -96,7 +96,10 @@ def _binary(frame: Frame, node: ast.AST, op: ast.operator, left: Fact, right: Fa
         sure = read[0].sure and not any(isinstance(fact, Unknown) for fact in pair)
         if any(isinstance(fact, (Sequence, Instance, Mapping)) for fact in pair):
             return UNKNOWN
-        return FromTensor(kind, read[0].how, origin=read[0].origin, sure=sure)
+        how = read[0].how
+        if how == "random" and not any(isinstance(fact, Unknown) for fact in pair):
+            how = "call"  # the operation breaks: its result is an ordinary number
+        return FromTensor(kind, how, origin=read[0].origin, sure=sure)
     if isinstance(left, Sequence) and isinstance(right, Sequence) and isinstance(op, ast.Add):
         if left.items is not None and right.items is not None:
             return Sequence(left.kind, left.items + right.items)

@@ -61,6 +61,14 @@ REDUCE = frozenset(
 _CREATE = frozenset("zeros ones empty full rand randn randint arange linspace eye randperm".split())
 _LINES = frozenset({"arange", "linspace", "logspace", "randperm"})
 _SCALARS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
+_SPARSE = frozenset(
+    f"sparse_{kind}_tensor" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed")
+)
+# What gives a sparse tensor of a sparse one (of products: where both are).
+_STAYS_SPARSE = frozenset(
+    "coalesce t transpose clone detach to cuda cpu neg mul div cat mm matmul select unsqueeze "
+    "index_select add sub".split()
+)
 _SAME = frozenset(
     "clone detach contiguous to cpu cuda requires_grad_ type_as half float double "
     "bfloat16 long int bool abs neg clamp clip".split()
@@ -100,6 +108,13 @@ def tensor_call(
     kind = facts.method(last) if method else facts.function(name)
     if kind is None:
         return UNKNOWN
+    if sparse(last, method) or (
+        primary is not None
+        and primary.role == "sparse"
+        and last in _STAYS_SPARSE
+        and all(t.role == "sparse" for t in inputs)
+    ):
+        return Tensor(role="sparse", origin=at(frame, node, parent), sure=sure)
     if last in ("max", "min") and kind.startswith("tensor"):
         kind = _extremum(args, kwargs, method, inputs)
     if last == "unique" or last == "unique_consecutive":
@@ -107,6 +122,11 @@ def tensor_call(
     if last in ("where", "nonzero") and "|" in kind:
         kind = "tensors" if _one_argument_where(last, args, kwargs, method) else "tensor"
     return _result(frame, node, name, last, kind, inputs, values, args, kwargs, parent, sure)
+
+
+def sparse(last: str, method: bool) -> bool:
+    """Say whether a function or method of that name makes a sparse tensor."""
+    return last.startswith("to_sparse") if method else last in _SPARSE
 
 
 def specialised(tensor: Tensor) -> bool:

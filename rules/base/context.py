@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -126,6 +127,11 @@ class Context(Protocol):
     @property
     def function(self) -> ast.AST:
         """The FunctionDef, Lambda or Module that is being checked."""
+        ...
+
+    @property
+    def given(self) -> Mapping[str, Fact]:
+        """What the parameters of the function are where it starts."""
         ...
 
     @property

@@ -355,6 +355,8 @@ def _merge(a: Fact, b: Fact) -> Fact:
     if isinstance(a, FromTensor) and isinstance(b, FromTensor):
         kind = a.kind if a.kind == b.kind else ""
         how = a.how if a.how == b.how else "item"
+        if {a.how, b.how} == {"call", "random"}:
+            how = "random"  # neither was read from a tensor
         return FromTensor(kind, how, origin=origin, sure=sure)
     if isinstance(a, Sequence) and isinstance(b, Sequence):
         if a.items is not None and b.items is not None and len(a.items) == len(b.items):

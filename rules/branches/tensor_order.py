@@ -9,15 +9,19 @@ from ..base import (
     BOTH,
     BoundMethod,
     Callee,
+    Certainty,
     Code,
     Context,
     Example,
+    Extern,
     Fact,
     Fix,
     FromTensor,
     Function,
+    Instance,
     Mode,
     Rule,
+    Sequence,
     Sighting,
     options,
 )
@@ -30,7 +34,8 @@ class TensorOrder(Rule):
 
     ## What it does
     Flags `sorted` and `list.sort` whose elements, or keys, are tensors or hold tensors, and `min`
-    and `max` with `key=` or `default=` over tensors.
+    and `max` with `key=` or `default=` over tensors. `sorted(kwargs.items())` sorts pairs, so
+    tensors and objects of your classes among the values count.
 
     ## Why it matters
     Sorting compares elements one by one and branches on every answer, which breaks the graph.
@@ -102,6 +107,38 @@ def f(x: torch.Tensor):
     return x[x.argsort()]
 """,
         ),
+        Example(
+            bad="""
+import torch
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+def apply(x, **scales):
+    for name, scale in sorted(scales.items()):  # error: CL113
+        x = x * scale.by
+    return x
+
+def f(x: torch.Tensor):
+    return apply(x, a=Scale(2), b=Scale(3))
+""",
+            good="""
+import torch
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+def apply(x, **scales):
+    for name in sorted(scales):
+        x = x * scales[name].by
+    return x
+
+def f(x: torch.Tensor):
+    return apply(x, a=Scale(2), b=Scale(3))
+""",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -129,6 +166,16 @@ def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterat
         items = ctx.fact(node.args[0]) if node.args else None
     compared = callee.inner if keyed or items is None else element_of(items)
     fact = None if compared is None else tensor_inside(compared) or data_in(compared)
+    if fact is None and compared is not None and not keyed:
+        fact = _beside_key(compared)
+        if fact is not None:
+            text = f"`{shown(node, 40)}` orders pairs, of which some hold an object"
+            yield Sighting(node, text, fact, graph_breaks=("GB0207",))
+            return
+        if _asked_for_tensors(node, ctx):
+            text = f"`{shown(node, 40)}` orders pairs, of which some hold a tensor"
+            yield Sighting(node, text, certainty=Certainty.LIKELY, graph_breaks=("GB0207",))
+            return
     if fact is None or not modes_of(fact):
         return
     modes = (Mode.FULLGRAPH,) if isinstance(fact, FromTensor) else BOTH
@@ -137,6 +184,44 @@ def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterat
     yield Sighting(
         node, f"`{word}` orders{by} tensors in Python, comparing one by one", fact, breaks=modes
     )
+
+
+def _beside_key(fact: Fact) -> Fact | None:
+    """Return an object of a project class in the tuples that are compared, None without one.
+
+    Dynamo sorts only constants: a tuple of a name and an object isn't one, though the names alone
+    decide.
+    """
+    for option in options(fact):
+        if isinstance(option, Sequence) and option.kind == "tuple":
+            for item in option.items or (option.elem,):
+                for inner in options(item):
+                    if isinstance(inner, Instance) and not isinstance(inner.cls, str):
+                        return inner
+    return None
+
+
+def _asked_for_tensors(node: ast.Call, ctx: Context) -> bool:
+    """Say whether the loop over sorted pairs asks of their second part if it is a tensor."""
+    loop = ctx.parent(node)
+    if not (isinstance(loop, ast.For) and loop.iter is node and isinstance(loop.target, ast.Tuple)):
+        return False
+    value = getattr(loop.target.elts[-1], "id", "")
+    return bool(value) and any(
+        isinstance(part, ast.Call)
+        and part.args
+        and getattr(part.args[0], "id", "") == value
+        and _asks(part, ctx)
+        for part in ctx.inside(loop)
+    )
+
+
+def _asks(call: ast.Call, ctx: Context) -> bool:
+    name = ctx.callee(call).name
+    if name == "builtins.isinstance" and len(call.args) == 2:
+        named = ctx.fact(call.args[1])
+        return any(isinstance(o, Extern) and o.name == "torch.Tensor" for o in options(named))
+    return name == "torch.is_tensor"
 
 
 def _extreme(

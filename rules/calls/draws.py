@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base import Fact, FromTensor, Sequence, options
+from ..base import Const, Fact, FromTensor, Sequence, ShapeInt, Static, options
 
 
 def drawn_in(fact: Fact) -> Fact | None:
@@ -11,6 +11,29 @@ def drawn_in(fact: Fact) -> Fact | None:
         if isinstance(option, FromTensor) and option.how == "random" and option.kind in ("int", ""):
             return option
     return None
+
+
+def number_drawn(fact: Fact) -> FromTensor | None:
+    """Return the alternative that is a number drawn at random by a call Dynamo wraps, else None."""
+    for option in options(fact):
+        if isinstance(option, FromTensor) and option.how == "random":
+            return option
+    return None
+
+
+def drawn_with_numbers(left: Fact, right: Fact) -> FromTensor | None:
+    """Return the drawn number of an operation whose other operand is a number of Python's."""
+    for one, other in ((left, right), (right, left)):
+        drawn = number_drawn(one)
+        if drawn is not None and all(_number(option) for option in options(other)):
+            return drawn
+    return None
+
+
+def _number(fact: Fact) -> bool:
+    if isinstance(fact, (Const, Static)):
+        return fact.kind in ("int", "float")
+    return isinstance(fact, ShapeInt) or number_drawn(fact) is not None
 
 
 def bound_in(fact: Fact) -> Fact | None:
@@ -24,4 +47,4 @@ def bound_in(fact: Fact) -> Fact | None:
     return None
 
 
-__all__ = ["bound_in", "drawn_in"]
+__all__ = ["bound_in", "drawn_in", "drawn_with_numbers", "number_drawn"]

@@ -58,7 +58,8 @@ class ModuleInside(Rule):
 
     ## What it does
     Flags `nn.Parameter(...)`, and modules that make parameters (`nn.Linear`, `nn.LayerNorm`, …),
-    when they are constructed in code that is captured.
+    when they are constructed in code that is captured, also by a module of yours that is made and
+    called there.
 
     ## Why it matters
     Dynamo only knows parameters that exist before the region starts; making one ends the graph. It
@@ -124,6 +125,38 @@ class Net(nn.Module):
 f = Net
 """,
             note="Without an affine transform a norm has no parameters.",
+        ),
+        Example(
+            bad="""
+import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))  # error: CL323
+
+    def forward(self, x):
+        return x * self.weight
+
+def f(x):
+    return Scale(3)(x)
+""",
+            good="""
+import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def __init__(self, by):
+        super().__init__()
+        self.by = by
+
+    def forward(self, x):
+        return x * self.by
+
+def f(x):
+    return Scale(3)(x)
+""",
         ),
         Example(
             bad="""

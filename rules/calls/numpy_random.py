@@ -15,7 +15,7 @@ class NumpyRandom(Rule):
     ## What it does
     Flags draws of one number (`np.random.rand()`, `np.random.uniform(0, 1)`), `np.random.choice`,
     functions without a twin in torch (`permutation`, `beta`, `dirichlet`, …), and every method of
-    `RandomState` and `Generator` objects.
+    `RandomState`, `Generator` and `SeedSequence` objects.
 
     ## Why it matters
     Dynamo traces `np.random.rand(3)` as a torch operation, but a single number has to come back to
@@ -38,7 +38,7 @@ class NumpyRandom(Rule):
     summary = "a numpy draw ends the graph"
     nodes = (ast.Call,)
     callees = ("numpy.random.",)
-    graph_breaks = ("GB0033", "GB0294", "GB0156")
+    graph_breaks = ("GB0033", "GB0294", "GB0156", "GB0008")
     examples = (
         Example(
             bad="""
@@ -91,6 +91,27 @@ def f(x):
     return x + torch.randn(())
 """,
         ),
+        Example(
+            bad="""
+import numpy as np
+import torch
+
+seeds = np.random.SeedSequence(7)
+
+def f(x):
+    seeds.generate_state(2)  # error: CL306
+    return x + 1
+""",
+            good="""
+import numpy as np
+import torch
+
+first, second = np.random.SeedSequence(7).generate_state(2)
+
+def f(x):
+    return x + 1
+""",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -103,6 +124,9 @@ def f(x):
         if name.startswith(("numpy.random.RandomState.", "numpy.random.Generator.")):
             text = f"`{shown(node)}` draws from a numpy generator, which Dynamo can't trace"
             yield call_seen(node, callee, text, "GB0156")
+        elif name.startswith("numpy.random.SeedSequence."):
+            text = f"`{shown(node)}` is code of numpy's generators, which Dynamo can't trace"
+            yield call_seen(node, callee, text, "GB0008")
         elif ctx.torch.numpy(name) == "no":
             text = f"`{shown(node)}` has no twin in torch: the graph ends here"
             yield call_seen(node, callee, text, "GB0294")

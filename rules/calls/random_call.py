@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import (
+    BOTH,
     DEFAULT_ONLY,
     Code,
     Context,
@@ -19,13 +20,19 @@ from ..base import (
     Tensor,
     options,
 )
-from .draws import bound_in, drawn_in
+from .draws import bound_in, drawn_in, drawn_with_numbers, number_drawn
 from .seen import call_seen, shown, top
 from .stdlib import break_id
 
 # Dynamo wraps these: each call draws a new number when the graph runs.
 _FUNCTIONS = frozenset({"random.randint", "random.randrange", "random.uniform"})
 _METHODS = frozenset({"random", "randint", "randrange", "uniform", "seed", "getstate", "setstate"})
+# What makes another number of one that was drawn, and the modes in which that breaks.
+_CONVERSIONS = {
+    "builtins.int": DEFAULT_ONLY,
+    "builtins.float": DEFAULT_ONLY,
+    "builtins.round": BOTH,
+}
 _HOLDERS = ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList")
 
 
@@ -35,12 +42,14 @@ class RandomCall(Rule):
     ## What it does
     Flags the functions of `random` that Dynamo can't wrap (`random.random`, `choice`, `shuffle`,
     `sample`, `gauss`, `seed`, …), the same methods of `random.Random` objects, `secrets`, and
-    indexing with a number drawn by `random.randint`, which Dynamo does wrap.
+    what numbers drawn by `random.randint` and `uniform`, which Dynamo does wrap, can't take part
+    in: indexing, arithmetic with other numbers, `int`, `float` and `round`.
 
     ## Why it matters
     The generator lives in Python: the graph ends at the call, the number is drawn, and the next
     graph gets it as an input. `randint`, `randrange` and `uniform` are drawn anew each time the
-    graph runs and can take part in arithmetic, but an index or an `if` needs their value.
+    graph runs and can take part in arithmetic with tensors, but an index or an `if` needs their
+    value, and arithmetic with Python's numbers ends the graph: `3 * random.uniform(0, 1)`.
 
     ## Example
     See the bad and good modules below.
@@ -51,15 +60,15 @@ class RandomCall(Rule):
 
     ## When it is safe
     When the draw is meant to stay in Python and two graphs are good enough. `random.uniform(0, 1)`
-    used in arithmetic is captured and isn't reported.
+    times a tensor is captured and isn't reported.
     """
 
     code = "CL305"
     name = "random-call"
     summary = "Python's random numbers end the graph"
-    nodes = (ast.Call, ast.Subscript)
-    callees = ("random", "secrets")
-    graph_breaks = ("GB0007", "GB0156", "GB0008", "GB0033", "GB0178")
+    nodes = (ast.Call, ast.Subscript, ast.BinOp)
+    callees = ("random", "secrets", *_CONVERSIONS)
+    graph_breaks = ("GB0007", "GB0156", "GB0008", "GB0033", "GB0178", "GB0213")
     examples = (
         Example(
             bad="""
@@ -114,6 +123,40 @@ def f(x):
 """,
             note="The draw is captured, using it as an index is not.",
         ),
+        Example(
+            bad="""
+import random
+import torch
+
+def f(x: torch.Tensor):
+    return x * (1 + random.uniform(-0.1, 0.1))  # error: CL305
+""",
+            good="""
+import random
+import torch
+
+def f(x: torch.Tensor):
+    return x * random.uniform(0.9, 1.1)
+""",
+            note="Bounds may do the arithmetic.",
+        ),
+        Example(
+            bad="""
+import random
+import torch
+
+def f(x: torch.Tensor):
+    n = round(random.uniform(0.5, 5.0))  # error: CL305
+    return x * n
+""",
+            good="""
+import random
+import torch
+
+def f(x: torch.Tensor):
+    return x * random.randint(1, 5)
+""",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -121,10 +164,23 @@ def f(x):
         if isinstance(node, ast.Subscript):
             yield from self._index(node, ctx)
             return
+        if isinstance(node, ast.BinOp):
+            drawn = drawn_with_numbers(ctx.fact(node.left), ctx.fact(node.right))
+            if drawn is not None:
+                text = f"`{shown(node)}` mixes a number drawn at random with Python's"
+                yield Sighting(node, text, drawn, graph_breaks=("GB0213",))
+            return
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
         id = ""
+        if name in _CONVERSIONS:
+            drawn = number_drawn(ctx.fact(node.args[0])) if node.args else None
+            if drawn is not None:
+                text = f"`{shown(node)}` asks for a number that is drawn at random"
+                modes = _CONVERSIONS[name]
+                yield Sighting(node, text, drawn, breaks=modes, graph_breaks=("GB0178",))
+            return
         if name.startswith("random.Random."):
             id = "" if name.rpartition(".")[2] in _METHODS else "GB0156"
         elif top(name) in ("random", "secrets") and name not in _FUNCTIONS:
@@ -156,6 +212,8 @@ def f(x):
         from ..rewrites.draws import drawn
 
         call = sighting.node
-        if not isinstance(call, ast.Call):
+        if isinstance(call, ast.Subscript):
             raise Declined("Python needs the number that is drawn: index by `index_select`")
+        if not isinstance(call, ast.Call) or ctx.callee(call).name in _CONVERSIONS:
+            raise Declined("let the bounds of the draw do the arithmetic")
         yield from drawn(call, ctx.callee(call).name, ctx, code)

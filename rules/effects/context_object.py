@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base import Code, Context, Example, Fact, Fix, Instance, Rule, Sequence, Sighting, options
 from ..base.reading import shown
-from ..base.scopes import outlives
+from ..base.scopes import bound, outlives, parameters, root
 
 # Objects of these classes are entered by Dynamo only where it sees them made.
 _MADE_INSIDE = frozenset(
@@ -106,6 +106,37 @@ def f(x):
         return torch.relu(x)
 """,
         ),
+        Example(
+            bad="""
+import torch
+
+class Scope:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+def f(scope: Scope, x):
+    with scope:  # error: CL515
+        return x + 1
+""",
+            good="""
+import torch
+
+class Scope:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+def f(name: str, x):
+    with Scope():
+        return x + 1
+""",
+            inputs="[(Scope() if 'scope' in f.__code__.co_varnames else '', torch.randn(3))]",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -116,7 +147,7 @@ def f(x):
             if not isinstance(expr, (ast.Name, ast.Attribute)):
                 continue
             for option in options(ctx.fact(expr)):
-                if _opaque(option) and outlives(expr, ctx):
+                if _opaque(option) and (outlives(expr, ctx) or _given(expr, ctx)):
                     what = f"`{shown(expr)}` was made outside the region, so Dynamo can't enter it"
                     yield Sighting(expr, what, option)
                     break
@@ -127,6 +158,12 @@ def f(x):
 
         assert isinstance(sighting.node, ast.expr)
         yield from made_inside(sighting.node, ctx, code)
+
+
+def _given(expr: ast.expr, ctx: Context) -> bool:
+    """Say whether an object came in with the arguments of the compiled function, `self` as well."""
+    name = root(expr)
+    return ctx.entry and name in parameters(ctx.function) and name not in bound(ctx.function)
 
 
 def _opaque(fact: Fact) -> bool:

@@ -6,18 +6,30 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import Context, Fact, Function, Instance, Origin, Sighting, options
+from ..base import (
+    Context,
+    Fact,
+    Function,
+    Instance,
+    Mapping,
+    Origin,
+    Sequence,
+    Sighting,
+    options,
+)
 from ..base.scopes import bound, dotted, own, parameters, root
 
 _GROW = frozenset({"append", "extend", "insert", "appendleft", "setdefault"})
 
 
-def written_outside(function: Any) -> Iterator[tuple[ast.stmt, str]]:
+def written_outside(
+    function: Any, holders: frozenset[str] = frozenset()
+) -> Iterator[tuple[ast.stmt, str]]:
     """Yield (statement, target) for writes of a FunctionInfo to what it didn't make itself.
 
-    Writes to attributes of `self` and of captured objects, items with a string key of captured
-    dicts, lists that grow, and names declared global or nonlocal. In-place writes to tensors are
-    part of the graph, and not meant here.
+    Writes to attributes of `self` and of captured objects, items of captured dicts and lists
+    (those among `holders`, others where the key is a string), lists that grow, and names declared
+    global or nonlocal. In-place writes to tensors are part of the graph, and not meant here.
     """
     node = function.node
     inner = set(bound(node)) | set(parameters(node))
@@ -31,7 +43,7 @@ def written_outside(function: Any) -> Iterator[tuple[ast.stmt, str]]:
         if isinstance(part, (ast.Assign, ast.AugAssign)):
             targets = part.targets if isinstance(part, ast.Assign) else [part.target]
             for target in targets:
-                if _is_write(target, inner, outside):
+                if _is_write(target, inner, outside, holders):
                     yield part, ast.unparse(target)
         elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
             if _grows(part.value.func, inner):
@@ -45,16 +57,19 @@ def _static(function: Any) -> bool:
     return any(getattr(deco, "id", "") == "staticmethod" for deco in function.decorators)
 
 
-def _is_write(target: ast.expr, inner: set[str], outside: set[str]) -> bool:
+def _is_write(
+    target: ast.expr, inner: set[str], outside: set[str], holders: frozenset[str]
+) -> bool:
     if isinstance(target, ast.Name):
         return target.id in outside
     if root(target) in inner:
         return False
     if isinstance(target, ast.Attribute):
         return bool(dotted(target))
-    return isinstance(target, ast.Subscript) and (
-        isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
-    )
+    if not isinstance(target, ast.Subscript):
+        return False
+    named = isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+    return named or dotted(target.value) in holders
 
 
 def _grows(function: ast.expr, inner: set[str]) -> bool:
@@ -70,7 +85,7 @@ def first_write(fact: Fact, call: ast.Call, why: str, ctx: Context) -> Iterator[
         info = option.function if isinstance(option, Function) else _forward(option)
         if info is None:
             continue
-        for stmt, target in written_outside(info):
+        for stmt, target in written_outside(info, _holders(option)):
             message = f"`{target}` is written by a function that {why}"
             if info.module.path == ctx.path:
                 yield Sighting(stmt, message)
@@ -78,6 +93,19 @@ def first_write(fact: Fact, call: ast.Call, why: str, ctx: Context) -> Iterator[
                 origin = Origin(info.module.path, stmt.lineno, stmt.col_offset + 1, "the write")
                 yield Sighting(call, message, origin=origin)
             return
+
+
+def _holders(function: Fact) -> frozenset[str]:
+    """Return the names of dicts and lists that a function takes from around it."""
+    closure = function.closure if isinstance(function, Function) else ()
+    return frozenset(
+        name
+        for name, fact in closure
+        if all(
+            isinstance(o, Mapping) or (isinstance(o, Sequence) and o.kind == "list")
+            for o in options(fact)
+        )
+    )
 
 
 def _forward(fact: Fact) -> Any:

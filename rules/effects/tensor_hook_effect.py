@@ -63,6 +63,36 @@ def f(x: torch.Tensor):
         Example(
             bad="""
 import torch
+
+def f(x: torch.Tensor):
+    grads = {}
+    y = x * 2
+
+    def keep(grad):
+        grads[grad.device] = grad  # error: CL511
+
+    y.register_hook(keep)
+    return y + 1
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor):
+    grads = torch.zeros(2, 3)
+    y = x * 2
+
+    def keep(grad):
+        grads[0] = grad
+
+    y.register_hook(keep)
+    return y + 1
+""",
+            inputs="[(torch.randn(3, requires_grad=True),)]",
+            note="a tensor that the hook writes into is part of its graph",
+        ),
+        Example(
+            bad="""
+import torch
 from torch import nn
 
 class f(nn.Module):
