@@ -34,15 +34,9 @@ IN_LOOP = "inside a loop: the whole function runs eagerly, not just this line"
 class Linter:
     """Analyses files one by one; what the source of shared modules says is kept between files."""
 
-    def __init__(
-        self,
-        options: AnalysisOptions,
-        rules: tuple[Rule, ...] | None = None,
-        overrides: tuple[SourceFile, ...] = (),
-    ) -> None:
-        """`overrides` are files that are read as given here, not from disk, wherever imported."""
+    def __init__(self, options: AnalysisOptions, rules: tuple[Rule, ...] | None = None) -> None:
         self.options = options
-        self._overrides = overrides
+        self._given: SourceFile | None = None
         chosen = all_rules() if rules is None else rules
         self._torch = load(options.target_torch or None)
         self._region_rules = Dispatch((r for r in chosen if r.scope == "region"), self._torch)
@@ -56,9 +50,20 @@ class Linter:
         self._selected: dict[ast.AST, Chosen] = {}
         self._settings: dict[ModuleInfo, frozenset[str]] = {}
         self.project = Project(self.options)
-        for source in self._overrides:
-            self.project.open(source)
+        if self._given is not None:
+            self.project.open(self._given)
         self.analyzer = Analyzer(self.project, self._torch, self._inspect)
+
+    def read_as(self, source: SourceFile) -> None:
+        """Take a file as given here, not as on disk, wherever it is imported; one at a time.
+
+        What is known of modules that don't lead to it is kept.
+        """
+        for changed in (self._given, source):
+            if changed is not None:
+                self.project.forget(changed.path)
+        self._given = source
+        self.project.open(source)
 
     def lint(self, source: SourceFile) -> FileResult:
         """Analyse the regions that start in a file, and the file's own use of torch.compile.

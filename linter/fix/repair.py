@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -15,6 +16,7 @@ from .rewrite import rewrite
 from .subject import Subject, keyed
 
 MAX_TRIALS = 24  # proofs tried for one file
+MAX_SECONDS = 300.0  # after which no other proof of it is begun
 
 
 class Proves(Protocol):
@@ -70,6 +72,7 @@ class _Search:
         self._policy = policy
         self._known: dict[str, Verdict] = {}
         self._left = MAX_TRIALS
+        self._seconds = 0.0
 
     def best(self, wanted: Choice, everything: Rewritten) -> tuple[Rewritten, dict[Key, Verdict]]:
         """Return the text with what is kept, and the verdict on every rewrite that was tried.
@@ -140,8 +143,12 @@ class _Search:
         if known is None:
             if not self._left:
                 return Verdict(Status.UNPROVED, "too many rewrites of one file to prove singly")
+            if self._seconds > MAX_SECONDS:
+                return Verdict(Status.UNPROVED, "proofs of this file take too long")
             self._left -= 1
+            began = time.monotonic()
             known = self._prover.prove(self._trial(made))
+            self._seconds += time.monotonic() - began
             self._known[made.text] = known
         return known
 
@@ -162,7 +169,7 @@ class _Search:
             made.text,
             tuple(sites.values()),
             changed_lines(source.text, made.text),
-            subject.entries,
+            subject.entries(sites.keys()),
             self._policy.inputs,
             self._policy.recorded,
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...rules.base.finding import Finding
 from ..config import Settings
@@ -12,7 +12,49 @@ from ..discover import Target
 from ..engine import Linter
 from ..model import AnalysisOptions, RegionReport, SourceFile
 from ..run import Request, lint
+from ..source import UnreadableSource, load_source
 from .model import Key
+
+
+class Relinter:
+    """Lints a file as if it held other text, and keeps what is known of the files around it."""
+
+    def __init__(self) -> None:
+        self._linters: dict[AnalysisOptions, Linter] = {}
+        self._path = ""
+        self._found: dict[str, tuple[Finding, ...]] = {}  # in texts of that file
+
+    def lint(
+        self, target: Target, text: str, companions: Sequence[Target], request: Request
+    ) -> tuple[Finding, ...]:
+        """Return the findings in the text. Raises ValueError when it can't be linted."""
+        if target.path != self._path:
+            self._path, self._found = target.path, {}
+        if text not in self._found:
+            self._found[text] = self._findings(target, text, companions, request)
+        return self._found[text]
+
+    def _findings(
+        self, target: Target, text: str, companions: Sequence[Target], request: Request
+    ) -> tuple[Finding, ...]:
+        try:
+            source, _ = load_source(target.path, text)
+            for linter in self._linters.values():
+                linter.read_as(source)
+        except UnreadableSource as error:
+            raise ValueError(error.message) from error
+
+        def engine(options: AnalysisOptions) -> Linter:
+            if options not in self._linters:
+                linter = self._linters[options] = Linter(options)
+                linter.read_as(source)
+            return self._linters[options]
+
+        request = replace(request, data={target.path: text}, factory=engine)
+        run = lint((target, *companions), (), request)
+        if run.outcome.diagnostics:
+            raise ValueError(run.outcome.diagnostics[0].message)
+        return tuple(f for found, f in run.located if found.path == target.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +65,7 @@ class Subject:
     regions     all regions that do
     findings    what was found in it, with fixes
     request     how it is linted
+    relinter    what lints its texts, and may be shared with other files
     """
 
     target: Target
@@ -31,25 +74,21 @@ class Subject:
     regions: tuple[RegionReport, ...]
     findings: tuple[Finding, ...]
     request: Request
+    relinter: Relinter = field(default_factory=Relinter, compare=False)
 
     def lint(self, text: str) -> tuple[Finding, ...]:
         """Return the findings in the file as if it held that text."""
-        source = replace(self.source, text=text, digest=f"{hash(text):x}")
+        return self.relinter.lint(self.target, text, self.companions, self.request)
 
-        def engine(options: AnalysisOptions) -> Linter:
-            return Linter(options, overrides=(source,))
+    def entries(self, functions: Collection[str]) -> tuple[str, ...]:
+        """The names of the regions that start in the file and reach one of its functions.
 
-        request = replace(self.request, data={self.target.path: text}, factory=engine)
-        run = lint((self.target, *self.companions), (), request)
-        mine = [f for target, f in run.located if target.path == self.target.path]
-        if run.outcome.diagnostics:
-            raise ValueError(run.outcome.diagnostics[0].message)
-        return tuple(mine)
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The names of the regions that start in the file."""
-        return tuple(r.name for r in self.regions if r.path == self.target.shown)
+        Those that reach little come first: what goes on in them is told soonest.
+        """
+        own = [region for region in self.regions if region.path == self.target.shown]
+        wanted = {(self.target.shown, name) for name in functions}
+        reaching = [r for r in own if wanted & {(path, name) for path, _, name in r.functions}]
+        return tuple(r.name for r in sorted(reaching or own, key=lambda r: len(r.functions)))
 
 
 def subjects(
@@ -61,18 +100,23 @@ def subjects(
 ) -> Iterator[Subject]:
     """Yield every file of `sources`: those with something to rewrite."""
     by_shown = {target.shown: target for target in targets}
+    relinter = Relinter()
     grouped: dict[str, list[Finding]] = {}
     for target, finding in located:
         grouped.setdefault(target.path, []).append(finding)
+    reached: dict[str, list[RegionReport]] = {}
+    for region in regions:
+        for path in dict.fromkeys(path for path, _, _ in region.functions):
+            reached.setdefault(path, []).append(region)
     for target in targets:
         found = grouped.get(target.path, [])
         source = sources.get(target.path)
         if source is None:
             continue
-        reaching = tuple(r for r in regions if any(f[0] == target.shown for f in r.functions))
+        reaching = tuple(reached.get(target.shown, ()))
         others = {r.path for r in reaching} - {target.shown}
         companions = tuple(by_shown[path] for path in sorted(others) if path in by_shown)
-        yield Subject(target, source, companions, reaching, tuple(found), request)
+        yield Subject(target, source, companions, reaching, tuple(found), request, relinter)
 
 
 def alone(path: str, text: str, settings: Settings) -> Subject:

@@ -58,6 +58,28 @@ class Project:
         self._by_path[key], self._digests[key] = module, source.digest
         return module
 
+    def forget(self, path: str) -> None:
+        """Know no more of a file, and of every module that imports led from to it."""
+        lost = self._by_path.get(os.path.realpath(path))
+        if lost is None:
+            return
+        importers: dict[ModuleInfo, set[ModuleInfo]] = {}
+        for importer, used in self._used.items():
+            for key in used:
+                found = self._found[key]
+                if found is not None:
+                    importers.setdefault(found, set()).add(importer)
+        stale, queue = {lost}, [lost]
+        while queue:
+            more = importers.get(queue.pop(), set()) - stale
+            stale |= more
+            queue += more
+        for module in stale:
+            self._used.pop(module, None)
+            self._links.pop(module, None)
+        self._by_path = {real: m for real, m in self._by_path.items() if m not in stale}
+        self._found = {key: m for key, m in self._found.items() if m not in stale}
+
     def _index(
         self, name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
     ) -> ModuleInfo:

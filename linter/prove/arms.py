@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from .literals import literals
 
 _HITS = 10_000
 _PREFIX = "__compile_lint_"  # ends in two underscores, too: classes don't mangle such names
@@ -353,38 +355,3 @@ def _is_fixed(value: ast.expr) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
-
-
-def literals(tree: ast.AST, changed: Iterable[tuple[int, int]]) -> tuple[list[float], list[str]]:
-    """Numbers and strings in the functions that hold changed lines: values worth trying."""
-    spans = tuple(changed)
-    numbers: dict[float, None] = {}
-    strings: dict[str, None] = {}
-
-    def near(node: ast.AST) -> bool:
-        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
-        return any(first <= b and a <= last for a, b in spans)
-
-    visit: list[Callable[[ast.AST], None]] = []
-
-    def walk(node: ast.AST) -> None:
-        for found in ast.walk(node):
-            if isinstance(found, ast.Constant):
-                if isinstance(found.value, (int, float)) and not isinstance(found.value, bool):
-                    numbers[found.value] = None
-                elif isinstance(found.value, str) and len(found.value) < 40:
-                    strings[found.value] = None
-
-    visit.append(walk)
-    functions = [
-        x
-        for x in ast.walk(tree)
-        if isinstance(x, (ast.FunctionDef, ast.AsyncFunctionDef)) and near(x)
-    ]
-    for function in functions:
-        for statement in function.body:
-            visit[0](statement)
-        for default in [*function.args.defaults, *function.args.kw_defaults]:
-            if default is not None:
-                visit[0](default)
-    return list(numbers)[:12], list(strings)[:12]

@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 import linecache
+import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 _TRIES = 1500
+_SECONDS = 20.0  # for finding arguments on which a function runs
 _PLANS = 3
 _OTHERS = 4  # plans besides those, for parameters that take tensors and other things
 _RANKS = (2, 1, 3, 4, 0)
@@ -66,7 +68,10 @@ def plans(
         itertools.islice(itertools.product(*(range(len(w.options)) for w in wants)), 40 * _TRIES),
         key=lambda pick: (_spread(wants, pick), sum(pick)),
     )
+    deadline = time.monotonic() + _SECONDS
     for pick in ranked[:_TRIES]:
+        if time.monotonic() > deadline:
+            return
         plan = Plan(tuple((w.name, w.options[i], w.positional) for w, i in zip(wants, pick)))
         kinds = tuple(o[1] if o[0] == "tensor" else None for _, o, _ in plan.picks)
         if kinds in shown:

@@ -16,7 +16,7 @@ from .calls import SEED, seed_all
 from .loading import lookup
 from .model import Trial
 from .mutate import Change, apply_changes
-from .recorded import RecordedInputs, calls_of, owner_of
+from .recorded import RecordedInputs, by_owner, calls_of, owner_of
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -209,10 +209,10 @@ def _recorded(trial: Trial) -> Iterator[Drive | NoInputs]:
     except (OSError, ValueError) as error:
         yield NoInputs(f"recorded inputs can't be read: {error}")
         return
-    names = [*trial.entries, *(site.function for site in trial.sites)]
+    # What was seen of the changed functions themselves; then of what reaches them.
+    names = [*(site.function for site in trial.sites), *trial.entries]
     for name in dict.fromkeys(names):
-        rows = records.of(trial.module, name)
-        if rows:
+        for rows in by_owner(records.of(trial.module, name)):
             yield Drive(
                 "recorded",
                 name,

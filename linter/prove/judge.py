@@ -215,7 +215,7 @@ class Judge:
                 parts.append(f"{tuple(leaf.shape)}{leaf.stride()}{leaf.dtype}{leaf.requires_grad}")
             else:
                 parts.append(repr(leaf))
-        parts += [what for where, what, _ in case.changes if where == "mode"]
+        parts += [what for where, what, _ in case.changes if where in ("mode", "flag")]
         return ",".join(parts)
 
     def compiled(self) -> None:

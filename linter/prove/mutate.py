@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
+from .literals import Literals
 from .values import leaves, replace
 
-# (path of a leaf, "*" for all tensors, "self" for the target's weights or "mode" for what the call
-# stands in; what to do; number)
+# (path of a leaf, "*" for all tensors, "self" for the target's weights, "flag" for an attribute of
+# it or "mode" for what the call stands in; what to do, or the attribute; number or value)
 Change = tuple[str, str, Any]
 
 _FLOATS = (
@@ -21,16 +22,18 @@ _FLOATS = (
 _INTS = "zero one neg random shuffle sorted plus minus large".split()
 _BOOLS = "all none one_true one_false random flip".split()
 _STATES = "flip zero one neg huge tiny nan_one abs minus_abs plus large".split()
+NANS = ("nan", "nan_one")
 FINITE = ("neg", "random", "tiny")
+_DTYPES = {d: getattr(torch, d) for d in ("float16", "bfloat16", "float32", "float64")}
 SPECIAL = frozenset(("nan_one", "inf_one", "minus_inf_one", "nan"))
 
 
 def apply_changes(
     args: tuple[Any, ...], kwargs: dict[str, Any], changes: Sequence[Change]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with changes made, other than those of "self" and "mode"."""
+    """Return the arguments with changes made, other than those of "self", "flag" and "mode"."""
     for number, change in enumerate(changes):
-        if change[0] not in ("self", "mode"):
+        if change[0] not in ("self", "flag", "mode"):
             args, kwargs = replace((args, kwargs), partial(_changed, change, number))
     return args, kwargs
 
@@ -43,26 +46,30 @@ def _changed(change: Change, number: int, path: str, leaf: Any) -> Any:
 
 
 def change_state(owner: torch.nn.Module, changes: Sequence[Change]) -> None:
-    """Make the changes of "self": every parameter and buffer that they are for, in place."""
+    """Make the changes of "self" and "flag": parameters and buffers are changed in place."""
     for number, (where, what, value) in enumerate(changes):
+        if where == "flag":
+            setattr(owner, what, value)
         if where == "self":
             for tensor in [*owner.parameters(), *owner.buffers()]:
-                if what in _kinds(tensor):
+                if what in _DTYPES:
+                    tensor.data = _tensor(tensor.data, what, None, number)
+                elif what in _kinds(tensor):
                     with torch.no_grad():
                         tensor.copy_(_tensor(tensor.detach(), what, value, number))
 
 
 def candidates(
-    call: tuple[Any, Any], literals: tuple[list[float], list[str]], owner: Any
+    call: tuple[Any, Any], literals: Literals, owner: Any
 ) -> Iterator[tuple[Change, ...]]:
     """Yield changes worth trying, the likeliest first: all tensors, then each leaf by itself.
 
     Args:
-        literals: Numbers and strings that the code compares with.
+        literals: What the code compares with.
         owner: The object called; a module has weights and modes.
     """
     found = leaves(call)
-    numbers, strings = literals
+    numbers, strings = literals.numbers, literals.strings
     near = list(dict.fromkeys(x for n in numbers for x in (n, n + 1, n - 1, -n, n * 2, n * 0.5)))
     some = [leaf for _, leaf in found if isinstance(leaf, torch.Tensor)]
     if some:
@@ -74,6 +81,9 @@ def candidates(
             kinds = [*kinds, *_INTS]
         for kind in dict.fromkeys(kinds):
             yield (("*", kind, None),)
+    for name in literals.dtypes:
+        changed = ("*", name, None)
+        yield (changed, ("self", name, None)) if owner_state(owner) else (changed,)
     for path, leaf in found:
         if isinstance(leaf, torch.Tensor):
             for kind in _kinds(leaf):
@@ -87,6 +97,10 @@ def candidates(
                 yield ((path, "value", value),)
     if isinstance(owner, torch.nn.Module):
         yield from ((("mode", kind, None),) for kind in ("eval", "train"))
+        for name in literals.flags:
+            flag = getattr(owner, name, None)
+            if isinstance(flag, bool) and name != "training":
+                yield (("flag", name, not flag),)
     yield from ((("mode", kind, None),) for kind in ("no_grad", "inference"))
     if owner_state(owner):
         known = {kind for t in (*owner.parameters(), *owner.buffers()) for kind in _kinds(t)}
@@ -116,6 +130,10 @@ def _plain(leaf: Any, numbers: Sequence[float], strings: Sequence[str]) -> Itera
 
 def _tensor(old: torch.Tensor, what: str, value: Any, number: int) -> torch.Tensor:
     """A tensor of the same kind with other values; the same one where `what` isn't for it."""
+    if what in _DTYPES:
+        if not old.is_floating_point():
+            return old
+        return old.detach().to(_DTYPES[what]).requires_grad_(old.requires_grad)
     if what not in _kinds(old) and what != "fill":
         return old
     new = old.detach().clone(memory_format=torch.preserve_format)

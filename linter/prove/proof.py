@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from .arms import Endless
@@ -12,13 +12,14 @@ from .drives import Case, Drive, NoInputs, drives
 from .judge import Judge
 from .loading import LoadFailed
 from .model import Status, Trial, Verdict
-from .mutate import FINITE, candidates
+from .mutate import FINITE, NANS, candidates
 from .trials import Trials, Watched
 
 _GIVEN = 16  # argument tuples of a source that are looked at
 _KEPT = 24
 _TRIES = 400
-_SECONDS = 10.0
+_SECONDS = 10.0  # for one source
+_SECONDS_IN_ALL = 25.0
 
 Say = Callable[[str], None]
 
@@ -33,6 +34,7 @@ class _Proof:
         self.trial, self.say = trial, say
         self.why: list[str] = []  # sources that gave nothing
         self.tried = 0
+        self.left = _SECONDS_IN_ALL  # for searching
 
     def verdict(self) -> Verdict:
         self.say("importing the original")
@@ -90,6 +92,11 @@ class _Proof:
             given, runs = [given[i] for i in ended], [runs[i] for i in ended]
             if not given:
                 raise NoInputs(f"a loop doesn't end on any input of {drive.source}")
+            failed = [run.error for run in runs if run.error is not None and not run.meant]
+            if len(failed) == len(runs):
+                error = failed[0]
+                said = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+                raise NoInputs(f"the original raises on every input of {drive.source}: {said}")
         except NoInputs as why:
             self.why.append(str(why))
             return [], False
@@ -103,6 +110,7 @@ class _Proof:
             useful |= self.take(run)
             seen |= run.reached
         found = self.search(drive, given) if self.trials.arms.unseen() else []
+        found += [other for case in found for other in self.infinite(case)]
         useful |= bool(found)
         touched = bool(seen) or not self.trials.arms.arms or bool(found)
         if not touched and drive.source != "search":
@@ -125,9 +133,15 @@ class _Proof:
 
     def search(self, drive: Drive, given: list[Case]) -> list[Case]:
         """Change given inputs until every arm ran: what reaches a new arm is changed further."""
+        began = time.monotonic()
+        kept = self.found(drive, given, began + min(_SECONDS, self.left))
+        self.left -= time.monotonic() - began
+        return kept
+
+    def found(self, drive: Drive, given: list[Case], deadline: float) -> list[Case]:
+        """Return what `search` finds until then."""
         kept: list[Case] = []
-        queue = list(given)
-        deadline, tries = time.monotonic() + _SECONDS, 0
+        queue, tries = list(given), 0
         while queue and self.trials.arms.unseen():
             base = queue.pop(0)
             call = base.make(self.trials.watched)
@@ -147,6 +161,20 @@ class _Proof:
                     if not self.trials.arms.unseen():
                         return kept
         return kept
+
+    def infinite(self, case: Case) -> Iterator[Case]:
+        """Yield infinite values for a case's NaN, which hides what else an arm does."""
+        for kind in ("inf_one", "minus_inf_one"):
+            changes = [
+                (where, kind if what in NANS else what, value)
+                for where, what, value in case.changes
+            ]
+            other = Case(case.drive, case.index, tuple(changes))
+            if other.changes != case.changes:
+                run = self.watch(other)
+                if run.error is None:
+                    self.take(run)
+                    yield other
 
     def variants(
         self, drive: Drive, given: list[Case], runs: list[Watched], room: int

@@ -66,14 +66,23 @@ def calls_of(rows: list[Any], module: types.ModuleType) -> list[Any]:
     ]
 
 
+def by_owner(rows: list[Any]) -> list[list[Any]]:
+    """Return the calls of each object apart: what fits one may not fit the next."""
+    grouped: dict[str, list[Any]] = {}
+    for row in rows:
+        grouped.setdefault(json.dumps(row.get("self"), sort_keys=True), []).append(row)
+    return list(grouped.values())
+
+
 def owner_of(rows: list[Any], module: types.ModuleType) -> Any:
     """Return an object like the one whose method was called, None if that isn't known."""
     for row in rows:
         spec = row.get("self")
-        if spec and "made" in spec and not _opaque(spec):
+        if spec and "object" in spec and not _opaque(spec):
             owner = value_of(spec, module)
-            if row.get("training") is not None:
-                owner.train(row["training"])
+            modes = {row.get("training") for row in rows} - {None}
+            if modes:
+                owner.train(any(modes))  # eval mode is looked at in any case
             return owner
     return None
 
@@ -86,7 +95,7 @@ def _opaque(spec: Any) -> bool:
 
 def value_of(spec: Mapping[str, Any], module: types.ModuleType) -> Any:
     """Return a value like the one recorded. Raises Unmakeable."""
-    kind = next(iter(spec))
+    kind = "object" if "object" in spec else next(iter(spec))
     held = spec[kind]
     if kind == "value":
         return held
@@ -101,17 +110,22 @@ def value_of(spec: Mapping[str, Any], module: types.ModuleType) -> Any:
         return {"list": list, "tuple": tuple, "set": set}[kind](made)
     if kind == "dict":
         return {value_of(key, module): value_of(part, module) for key, part in held}
+    if kind == "named":
+        return _named(held, module)
+    if kind == "object" and "fields" in spec:
+        made = object.__new__(_named(held, module))
+        vars(made).update((name, value_of(part, module)) for name, part in spec["fields"])
+        return made
     if kind == "object":
         args, kwargs = spec["made"]["args"], spec["made"]["kwargs"]
-        cls = _class(held, module)
-        return cls(
+        return _named(held, module)(
             *(value_of(part, module) for part in args),
             **{name: value_of(part, module) for name, part in kwargs.items()},
         )
     raise Unmakeable(f"a recorded {held} can't be made again")
 
 
-def _class(name: str, module: types.ModuleType) -> Any:
+def _named(name: str, module: types.ModuleType) -> Any:
     where, _, qualname = name.partition(":")
     found: Any = module if where == module.__name__ else importlib.import_module(where)
     for part in qualname.split("."):

@@ -20,7 +20,7 @@ from .control import plain
 from .drives import Case, Drive
 from .loading import LoadFailed, Project
 from .model import Trial
-from .mutate import change_state, owner_state
+from .mutate import change_state
 from .values import Keeper, Kept, replace
 
 
@@ -247,17 +247,24 @@ def _moved(device: str, _: str, leaf: Any) -> Any:
 
 
 def _changed(owner: Any, case: Case) -> Callable[[], None]:
-    """Change the weights as a case asks; what is returned puts them back."""
-    if not owner_state(owner) or not any(where == "self" for where, _, _ in case.changes):
+    """Change the weights and flags as a case asks; what is returned puts them back."""
+    asked = {where for where, _, _ in case.changes} & {"self", "flag"}
+    if not isinstance(owner, torch.nn.Module) or not asked:
         return lambda: None
     old = {name: tensor.detach().clone() for name, tensor in _tensors_of(owner).items()}
+    flags = {what: getattr(owner, what) for where, what, _ in case.changes if where == "flag"}
     change_state(owner, case.changes)
 
     def put_back() -> None:
+        for name, flag in flags.items():
+            setattr(owner, name, flag)
         with torch.no_grad():
             for name, tensor in _tensors_of(owner).items():
                 if name in old and old[name].shape == tensor.shape:
-                    tensor.copy_(old[name])
+                    if tensor.dtype == old[name].dtype:
+                        tensor.copy_(old[name])
+                    else:
+                        tensor.data = old[name]
 
     return put_back
 

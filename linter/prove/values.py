@@ -264,8 +264,14 @@ def differs(
     return None
 
 
-def tensor_differs(left: Any, right: Any, what: str, slack: float = 1.0) -> str | None:
-    """Return how two tensors differ, None if they don't. NaN equals NaN."""
+def tensor_differs(
+    left: Any, right: Any, what: str, slack: float = 1.0, noise: float = 0.0
+) -> str | None:
+    """Return how two tensors differ, None if they don't. NaN equals NaN.
+
+    Args:
+        noise: What elements may be off by in any case.
+    """
     for name in ("dtype", "shape", "device", "layout"):
         a, b = getattr(left, name), getattr(right, name)
         if a != b:
@@ -279,7 +285,7 @@ def tensor_differs(left: Any, right: Any, what: str, slack: float = 1.0) -> str 
         return None
     if left.dtype not in TOLERANCES:
         if left.is_floating_point():  # the eight-bit kinds: compared exactly, as wider numbers
-            return tensor_differs(left.float(), right.float(), what, slack)
+            return tensor_differs(left.float(), right.float(), what, slack, noise)
         bad = left != right
         return _worst(left, right, bad, what) if bool(bad.any()) else None
     relative, absolute = TOLERANCES[left.dtype]
@@ -289,7 +295,7 @@ def tensor_differs(left: Any, right: Any, what: str, slack: float = 1.0) -> str 
     scale = float(a[finite].abs().max()) if bool(finite.any()) else 1.0
     # Sums of large terms lose what is small beside them: for compiled code that is no difference.
     floor = absolute * max(1.0, scale) if slack > 1 else absolute
-    close = (a - b).abs() <= slack * (floor + relative * a.abs())
+    close = (a - b).abs() <= slack * (floor + relative * a.abs()) + noise
     good = (close & finite) | (a == b) | (torch.isnan(a) & torch.isnan(b))
     return None if bool(good.all()) else _worst(a, b, ~good, what)
 

@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 DEPTH, ITEMS, CALLS = 4, 16, 32
+FIELDS, LETTERS = 200, 200  # of an object, of a string in it
+_SECRET = ("password", "passwd", "secret", "token", "credential", "api_key", "apikey")
 calls: dict[str, list[dict[str, Any]]] = {}
 _seen: dict[str, set[str]] = {}
 _made: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -178,7 +180,9 @@ def spec(value: Any, depth: int = 0) -> dict[str, Any]:
 
     {"value": …} scalars · {"tensor": {shape, dtype, device, requires_grad, low, high, nan, inf}} ·
     {"list"|"tuple"|"set": […]} · {"dict": [[key, value], …]} · {"object": "module:class",
-    "made": {args, kwargs}} · {"opaque": "module:class"} for what is nested too deeply, or long.
+    "made": {args, kwargs}} for an object whose making was seen, or "fields": [[name, value], …] for
+    one of plain values · {"named": "module:name"} for classes and functions of modules ·
+    {"opaque": "module:class"} for what is nested too deeply, or long.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return {"value": value}
@@ -190,6 +194,9 @@ def spec(value: Any, depth: int = 0) -> dict[str, Any]:
     name = f"{type(value).__module__}:{type(value).__qualname__}"
     if torch is not None and isinstance(value, (torch.dtype, torch.device)):
         return {"torch": str(value)}
+    if isinstance(value, (type, types.FunctionType)):
+        own = f"{value.__module__}:{value.__qualname__}"
+        return {"named": own} if _named(own) is value else {"opaque": name}
     if depth >= DEPTH:
         return {"opaque": name}
     if type(value) in (list, tuple, set) and len(value) <= ITEMS:
@@ -200,7 +207,44 @@ def spec(value: Any, depth: int = 0) -> dict[str, Any]:
         made = _made.get(value)
     except TypeError:
         made = None
-    return {"opaque": name} if made is None else {"object": name, "made": made}
+    if made is not None:
+        return {"object": name, "made": made}
+    fields = _fields(value, name, depth)
+    return {"opaque": name} if fields is None else {"object": name, "fields": fields}
+
+
+def _named(name: str) -> Any:
+    """Return what a name in a module stands for, None where there is nothing."""
+    where, _, qualname = name.partition(":")
+    found: Any = sys.modules.get(where)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _fields(value: Any, name: str, depth: int) -> list[list[Any]] | None:
+    """Return the attributes of a configuration: of an object that holds plain values and no more.
+
+    None for objects of other kinds: those that are containers, or made by C code, or hold what
+    can't be noted. What looks like a secret is left for its owner.
+    """
+    cls = type(value)
+    plain = cls.__new__ is object.__new__ and cls.__reduce_ex__ is object.__reduce_ex__
+    held = getattr(value, "__dict__", None)
+    if not plain or type(held) is not dict or len(held) > FIELDS or _named(name) is not cls:
+        return None
+    if any("__slots__" in vars(base) for base in cls.__mro__[:-1]):
+        return None
+    fields = []
+    for key, item in held.items():
+        secret = isinstance(item, str) and any(word in key.lower() for word in _SECRET)
+        if secret or (isinstance(item, str) and len(item) > LETTERS):
+            return None
+        made = spec(item, depth + 1)
+        if "opaque" in made:
+            return None
+        fields.append([key, made])
+    return fields
 
 
 def _tensor(value: Any, torch: Any) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from compile_lint.linter.discover import Target
 from compile_lint.linter.fix.model import Repair
 from compile_lint.linter.fix.repair import MAX_TRIALS, Policy, changed_lines, repair
@@ -46,7 +47,6 @@ class Subject:
 
     text: str
     target: Any = field(default_factory=lambda: Target("/m.py", "m.py", None, 0, 0))  # type: ignore[arg-type]
-    entries: tuple[str, ...] = ()
 
     @property
     def source(self) -> SourceFile:
@@ -55,6 +55,9 @@ class Subject:
     @property
     def findings(self) -> tuple[Finding, ...]:
         return self.lint(self.text)
+
+    def entries(self, functions: Collection[str]) -> tuple[str, ...]:
+        return tuple(functions)
 
     def lint(self, text: str) -> tuple[Finding, ...]:
         found, function = [], ""
@@ -222,3 +225,12 @@ def test_what_a_later_round_rewrites_was_not_declined() -> None:
     made = repair(Waiting("def f():\n    bad_a\n    bad_wait\n"), Prover(), Policy())  # type: ignore[arg-type]
     assert made.text == "def f():\n    good_a\n    good_wait\n"
     assert not made.declined
+
+
+def test_a_file_whose_proofs_take_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100_000, 200))  # each proof takes 200 s
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    prover = Prover()
+    made = repaired("".join(f"def f{n}():\n    bad_e\n\n" for n in range(4)), prover=prover)
+    assert len(prover.trials) == 2
+    assert made.judged[-1].reason == "proofs of this file take too long"

@@ -85,6 +85,70 @@ def test_inputs_from_a_record(prover, tmp_path):
     assert (verdict.status, verdict.source) == (Status.PROVED, "recorded")
 
 
+LAYERS = (
+    "class Config:\n    def __init__(self, width):\n        self.width = width\n\n\n"
+    "class Net(nn.Module):\n    def __init__(self, config, *, scale=1):\n"
+    "        super().__init__()\n        self.lin = nn.Linear(config.width, 2)\n"
+    "        self.scale = scale\n\n"
+    "    def forward(self, x):\n        y = self.lin(x) * self.scale\n"
+)
+
+
+def test_objects_are_made_as_they_were_when_recorded(prover, tmp_path):
+    """Each by itself: 3 columns fit the one, 5 the other; one config isn't there to be called."""
+    calls = []
+    for width in (3, 5):
+        spec = {"shape": [2, width], "dtype": "float32", "low": -1.0, "high": 1.0}
+        config = {"object": "on_trial:Config", "fields": [["width", {"value": width}]]}
+        made = {"args": [config], "kwargs": {"scale": {"value": 2}}}
+        this = {"object": "on_trial:Net", "made": made}
+        for training in (False, True):
+            call = {"self": this, "args": [{"tensor": spec}], "kwargs": {}, "training": training}
+            calls.append(call)
+    file = tmp_path / "recorded.json"
+    text = json.dumps({"version": 1, "calls": {"on_trial:Net.forward": calls}}, sort_keys=True)
+    file.write_text(text)
+    before = LAYERS + "        if y.sum() > 0:\n            y = y * 2\n        return y\n"
+    after = LAYERS + "        y = torch.where(y.sum() > 0, y * 2, y)\n        return y\n"
+    verdict = prover.prove(trial(before, after, "Net.forward", recorded=str(file)))
+    assert (verdict.status, verdict.source) == (Status.PROVED, "recorded"), verdict
+    assert verdict.gradients
+
+
+def test_inputs_on_which_the_original_raises_give_way_to_others(prover, tmp_path):
+    call = {"self": None, "args": [{"value": "text"}], "kwargs": {}}
+    file = tmp_path / "recorded.json"
+    file.write_text(json.dumps({"version": 1, "calls": {"on_trial:f": [call]}}))
+    made = trial(BRANCH, WHERE.format("x * 2", "x - 1"), recorded=str(file))
+    verdict = prover.prove(made)
+    assert (verdict.status, verdict.source) == (Status.PROVED, "search")
+
+
+def test_a_dtype_that_the_code_asks_for_is_tried(prover):
+    head = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lin = nn.Linear(3, 3)\n\n    def forward(self, x):\n        y = self.lin(x)\n"
+    )
+    test = "y.dtype == torch.float16 and not torch.isfinite(y).all()"
+    before = head + f"        if {test}:\n            y = torch.clamp(y, -9, 9)\n        return y\n"
+    after = head + (
+        "        if y.dtype == torch.float16:\n"
+        "            y = torch.where(~torch.isfinite(y).all(), torch.clamp(y, -9, 9), y)\n"
+        "        return y\n"
+    )
+    made = trial(before, after, "Net.forward", examples="[(torch.randn(2, 3),)]", target="Net")
+    verdict = prover.prove(made)
+    assert (verdict.status, verdict.arms) == (Status.PROVED, (4, 4)), verdict
+    wrong = trial(
+        before,
+        after.replace("-9", "-8"),
+        "Net.forward",
+        examples="[(torch.randn(2, 3),)]",
+        target="Net",
+    )
+    assert prover.prove(wrong).status is Status.REFUTED
+
+
 def test_inputs_that_are_searched(prover):
     verdict = prover.prove(trial(BRANCH, WHERE.format("x * 2", "x - 1")))
     assert (verdict.status, verdict.source) == (Status.PROVED, "search")

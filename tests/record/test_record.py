@@ -28,7 +28,17 @@ class Net(nn.Module):
 
 
 def helper(x, scale):
-    return x * scale
+    return x * scale if isinstance(scale, int) else x
+
+
+class Config:
+    def __init__(self, size, act=None, **more):
+        self.size, self.act, self.names = size, act, []
+        vars(self).update(more)
+
+
+class Slotted:
+    __slots__ = ("size",)
 """
 
 
@@ -68,6 +78,26 @@ def test_arguments_and_how_the_module_was_made(recorded: Any) -> None:
     assert second["args"][0]["tensor"]["inf"]
     assert second["args"][0]["tensor"]["high"] == 2.0
     assert len(calls["net:helper"]) == 2
+
+
+def test_a_configuration_is_noted_by_its_values(recorded: Any) -> None:
+    code, calls = recorded(
+        "import torch, net\n"
+        "net.helper(torch.ones(1), net.Config(4, torch.nn.GELU))\n"
+        "net.helper(torch.ones(1), net.Config(4, lambda x: x))\n"
+        "net.helper(torch.ones(1), net.Config(4, api_token='sesame'))\n"
+        "net.helper(torch.ones(1), net.Slotted())\n"
+        "net.helper(torch.ones(1), torch.nn.functional.gelu)\n"
+    )
+    assert code == 0
+    given = [call["args"][1] for call in calls["net:helper"]]
+    gelu = {"named": "torch.nn.modules.activation:GELU"}
+    assert given[0] == {
+        "object": "net:Config",
+        "fields": [["size", {"value": 4}], ["act", gelu], ["names", {"list": []}]],
+    }
+    assert given[1:3] == [{"opaque": "net:Config"}, {"opaque": "net:Slotted"}]
+    assert "sesame" not in json.dumps(calls)
 
 
 def test_the_exit_status_is_the_command_s(recorded: Any) -> None:
