@@ -36,6 +36,7 @@ class Outcome:
     aliases: frozenset[tuple[str, str]] = frozenset()  # (output, argument or output) in one memory
     gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
     unfit: str = ""  # why gradients can't be asked of this input
+    mutable: bool = False  # gradients are those that autograd refuses, as saved tensors changed
     seconds: float = 0.0
 
 
@@ -84,6 +85,7 @@ def call(
     gradients: bool,
     nonleaf: bool = False,
     part: str = "",
+    mutable: bool = False,
 ) -> Outcome:
     """Call `fn`, keep what it returned and what it changed.
 
@@ -95,8 +97,28 @@ def call(
         nonleaf: Hand over results of an operation in place of leaves, so that functions that
             write to their arguments work while gradients are asked.
         part: Ask for gradients of some arguments only, one of `PARTS`, and of all parameters.
+        mutable: Compute gradients even where a tensor was written to that autograd had saved.
     """
-    outcome = Outcome()
+    if mutable:
+        # `allow_mutation_on_saved_tensors` overlooks what is written through a view.
+        with torch.autograd.graph.saved_tensors_hooks(_apart, _itself):
+            return _call(fn, args, kwargs, owner, module, keeper, gradients, nonleaf, part, mutable)
+    return _call(fn, args, kwargs, owner, module, keeper, gradients, nonleaf, part, mutable)
+
+
+def _call(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    owner: torch.nn.Module | object | None,
+    module: types.ModuleType,
+    keeper: Callable[[], Keeper],
+    gradients: bool,
+    nonleaf: bool,
+    part: str,
+    mutable: bool,
+) -> Outcome:
+    outcome = Outcome(mutable=mutable)
     wanted: dict[str, torch.Tensor] = {}
     if gradients:
         wanted = _ask(args, kwargs, part)
@@ -127,6 +149,14 @@ def call(
         outcome.state = keeper().keep(owner)
     outcome.globals = keeper().keep(_globals(module))
     return outcome
+
+
+def _apart(saved: torch.Tensor) -> torch.Tensor:
+    return saved.detach().clone()
+
+
+def _itself(kept: torch.Tensor) -> torch.Tensor:
+    return kept
 
 
 def differentiable_leaves(args: Any, kwargs: Any) -> list[tuple[str, torch.Tensor]]:
@@ -294,6 +324,8 @@ def _gradients_differ(want: Outcome, got: Outcome, slack: float, compiled: bool)
     """
     noise = _rounding(want.gradients.values()) if compiled else {}
     if want.unfit:
+        return None
+    if got.unfit and want.mutable:
         return None
     if got.unfit:
         return f"gradients can't be computed: {got.unfit}"

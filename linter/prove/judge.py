@@ -146,15 +146,21 @@ class Judge:
     def how_to_differentiate(self) -> list[How]:
         """For each case, how the original can be run with gradients asked for."""
         self.say("running the original with gradients")
-        # Results of an operation by preference: leaves can't be written to.
-        plans = (How(True, nonleaf=True), How(True))
-        results = [self.trials.run(self.before, self.cases, [p] * len(self.cases)) for p in plans]
+        # Results of an operation by preference: leaves can't be written to. What the original's
+        # writing keeps from being differentiated is so in the rewrite on other inputs.
+        plans = [How(True, nonleaf=True), How(True), How(True, nonleaf=True, mutable=True)]
+        results: list[list[Outcome]] = []
+        for plan in plans:
+            results.append(self.trials.run(self.before, self.cases, [plan] * len(self.cases)))
+            left = [n for n, plain in enumerate(self.want) if plain.error is None]
+            if not any(all(_unfit(row[n]) for row in results) for n in left):
+                break
         hows = []
         for place, (case, plain) in enumerate(zip(self.cases, self.want)):
             fit = How()
             if plain.error is None:
                 for plan, result in zip(plans, results):
-                    if result[place].error is None and not result[place].unfit:
+                    if not _unfit(result[place]):
                         fit = plan if self.binding(case, result[place]) else fit
                         break
             hows.append(fit)
@@ -374,6 +380,10 @@ class Judge:
         case = self.cases[place]
         changes = [f"{where or 'it'}: {what}" for where, what, _ in case.changes]
         return f"input {place + 1}" + (f" ({', '.join(changes)})" if changes else "")
+
+
+def _unfit(outcome: Outcome) -> bool:
+    return outcome.error is not None or bool(outcome.unfit)
 
 
 def _added(before: str, after: str) -> list[tuple[int, int]]:

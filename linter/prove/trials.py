@@ -29,11 +29,13 @@ class How:
     """How the calls of one input are made: with gradients asked for, of leaves or of results.
 
     part  of what: "" for every floating tensor given, else as `PARTS` says; weights always count
+    mutable  the original's though it writes to what autograd has saved
     """
 
     gradients: bool = False
     nonleaf: bool = False
     part: str = ""
+    mutable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ class Trials:
                     gradients=how.gradients,
                     nonleaf=how.nonleaf,
                     part=how.part,
+                    mutable=how.mutable and text == self.trial.before and wrap is None,
                 )
             put_back()
             outcomes.append(outcome)

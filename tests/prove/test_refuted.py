@@ -80,6 +80,13 @@ def f(x, w):
         y = x * w
     return y
 """
+HALVED = """
+def f(x, k):
+    y = x.sqrt() if x.sum() > 0 else x.abs().sqrt()
+    if k != 2:
+        y[1].mul_(0.25)
+    return y
+"""
 IN_PLACE = """
 def f(x):
     if x.sum() > 0:
@@ -151,6 +158,16 @@ WRONG = {
         "def f(x):\n    y = torch.where(x.min() > 0, x.sqrt(), x * 0.5)\n    return y\n",
         "[(torch.rand(3, 4) + 1,), (torch.zeros(3, 4),)]",
         "the gradient of `argument 0` differs: nan against",
+    ),
+    # Autograd refuses to differentiate the original, but where k is 2.
+    "gradient poisoned before a root is written to": (
+        HALVED,
+        HALVED.replace(
+            "x.sqrt() if x.sum() > 0 else x.abs().sqrt()",
+            "torch.where(x.sum() > 0, x.sqrt(), x.abs().sqrt())",
+        ),
+        "[(torch.rand(3, 4) + 1, torch.tensor(1))]",
+        "gradient",
     ),
     "gradient poisoned by what a test keeps out": (
         GUARD,
