@@ -103,7 +103,10 @@ def in_float64(work: Work, inputs: tuple) -> list[torch.Tensor]:
     """What the work computes when nothing is rounded: eager, all in float64."""
     made = work.make()
     module = made.double() if isinstance(made, torch.nn.Module) else None
-    wide = tuple(x.detach().double().requires_grad_(x.requires_grad) for x in inputs)
+    wide = tuple(
+        x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x
+        for x in inputs
+    )
     found = results(work, module or made, module, wide)
     torch.cuda.empty_cache()
     return found

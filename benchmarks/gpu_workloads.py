@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from gpu_models import Bert, DenseNet, LlamaBlock, ResNet
 from torch import nn
 from torch.nn import functional as F
 
@@ -165,6 +166,40 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
         Work("llama block b8x2048 bf16, forward", block(False), tokens),
         Work("llama block b8x2048 bf16, training", block(True), tokens, train=True),
     ]
+    words = (2, 16, 32, 2, 2) if tiny else (16, 512, 768, 12, 12)
+
+    def encoder() -> nn.Module:
+        torch.manual_seed(0)
+        return Bert(*words[2:]).to(device, half).eval()
+
+    def sentences() -> tuple:
+        return (torch.randint(1000, (words[0], words[1]), device=device),)
+
+    bert = [Work("bert-base b16x512 bf16, inference", encoder, sentences)]
+    pixels, pictures = (32, 2) if tiny else (224, 32)
+
+    def residual(kind: torch.dtype) -> Callable:
+        def make() -> nn.Module:
+            torch.manual_seed(0)
+            return ResNet(tiny).to(device, kind).eval()
+
+        return make
+
+    def photos(kind: torch.dtype) -> Inputs:
+        return lambda: (torch.randn(pictures, 3, pixels, pixels, device=device, dtype=kind),)
+
+    resnet = [
+        Work(
+            "resnet50 inference b32 224, TF32 off", residual(torch.float32), photos(torch.float32)
+        ),
+        Work(
+            "resnet50 inference b32 224, TF32 on",
+            residual(torch.float32),
+            photos(torch.float32),
+            tf32=True,
+        ),
+        Work("resnet50 inference b32 224, bf16", residual(half), photos(half)),
+    ]
     return {
         "pointwise": pointwise,
         "norms": norms,
@@ -174,104 +209,10 @@ def workloads(device: str, tiny: bool) -> dict[str, list[Work]]:
         "densenet": densenet,
         "densenet_train": densenet_train,
         "llama": llama,
+        "bert": bert,
+        "resnet": resnet,
     }
 
 
 def _grads(inputs: Inputs) -> Inputs:
     return lambda: tuple(x.requires_grad_() for x in inputs())
-
-
-class DenseLayer(nn.Module):
-    """BN, ReLU, 1×1, BN, ReLU, 3×3; its input is the concatenation of all before."""
-
-    def __init__(self, channels: int, growth: int) -> None:
-        super().__init__()
-        self.norm1 = nn.BatchNorm2d(channels)
-        self.conv1 = nn.Conv2d(channels, 4 * growth, 1, bias=False)
-        self.norm2 = nn.BatchNorm2d(4 * growth)
-        self.conv2 = nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
-
-    def forward(self, parts: list[torch.Tensor]) -> torch.Tensor:
-        x = self.conv1(F.relu(self.norm1(torch.cat(parts, 1))))
-        return self.conv2(F.relu(self.norm2(x)))
-
-
-class DenseNet(nn.Module):
-    """DenseNet-121 (Huang et al., 2017)."""
-
-    def __init__(self, tiny: bool = False) -> None:
-        super().__init__()
-        growth, first = (4, 8) if tiny else (32, 64)
-        blocks = (2, 2) if tiny else (6, 12, 24, 16)
-        self.stem = nn.Sequential(
-            nn.Conv2d(3, first, 7, 2, 3, bias=False),
-            nn.BatchNorm2d(first),
-            nn.ReLU(),
-            nn.MaxPool2d(3, 2, 1),
-        )
-        channels = first
-        self.blocks = nn.ModuleList()
-        self.transitions = nn.ModuleList()
-        for k, length in enumerate(blocks):
-            layers = [DenseLayer(channels + i * growth, growth) for i in range(length)]
-            self.blocks.append(nn.ModuleList(layers))
-            channels += length * growth
-            if k < len(blocks) - 1:
-                self.transitions.append(
-                    nn.Sequential(
-                        nn.BatchNorm2d(channels),
-                        nn.ReLU(),
-                        nn.Conv2d(channels, channels // 2, 1, bias=False),
-                        nn.AvgPool2d(2, 2),
-                    )
-                )
-                channels //= 2
-        self.norm = nn.BatchNorm2d(channels)
-        self.head = nn.Linear(channels, 1000)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.stem(x)
-        for k, layers in enumerate(self.blocks):
-            parts = [x]
-            for layer in layers:  # type: ignore[union-attr]
-                parts.append(layer(parts))
-            x = torch.cat(parts, 1)
-            if k < len(self.transitions):
-                x = self.transitions[k](x)
-        x = F.relu(self.norm(x))
-        return self.head(x.mean((2, 3)))
-
-
-class LlamaBlock(nn.Module):
-    """RMSNorm, rotary attention, RMSNorm, SwiGLU."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.norm1 = nn.RMSNorm(width)
-        self.norm2 = nn.RMSNorm(width)
-        self.qkv = nn.Linear(width, 3 * width, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
-        self.gate = nn.Linear(width, 4 * width, bias=False)
-        self.up = nn.Linear(width, 4 * width, bias=False)
-        self.down = nn.Linear(4 * width, width, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        b, t, c = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, self.heads, -1).unbind(2)
-        q, k = self.rotate(q), self.rotate(k)
-        y = F.scaled_dot_product_attention(
-            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True
-        )
-        x = x + self.out(y.transpose(1, 2).reshape(b, t, c))
-        h = self.norm2(x)
-        return x + self.down(F.silu(self.gate(h)) * self.up(h))
-
-    def rotate(self, x: torch.Tensor) -> torch.Tensor:
-        half = x.shape[-1] // 2
-        at = torch.arange(x.shape[1], device=x.device, dtype=torch.float32)
-        rate = 10000 ** (-torch.arange(half, device=x.device, dtype=torch.float32) / half)
-        angle = at[:, None, None] * rate
-        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-        a, b = x[..., :half], x[..., half:]
-        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)

@@ -98,8 +98,12 @@ class Values:
             return self.const(int(e), dtype)
         return self.make("index", (), (e,), dtype)
 
-    def load(self, buffer: str, position: Expr, dtype: torch.dtype, other: float = 0) -> Value:
-        args = () if self.mask is None else (self.mask, self.const(other, dtype))
+    def load(
+        self, buffer: str, position: Expr, dtype: torch.dtype, other: float = 0, masked: bool = True
+    ) -> Value:
+        args: tuple[Value, ...] = ()
+        if masked and self.mask is not None:
+            args = (self.mask, self.const(other, dtype))
         return self.make("load", args, (buffer, position), dtype)
 
     def call(self, op: str, *args: Value, dtype: torch.dtype | None = None) -> Value:
@@ -142,7 +146,10 @@ class Values:
 
     @contextmanager
     def masked(self, condition: Value) -> Iterator[None]:
-        """Loads made inside read 0 wherever the condition is false (and touch no memory there)."""
+        """Loads made inside touch no memory out of bounds where the condition is false.
+
+        What they read there is 0, or what happens to lie at a place that surely is in bounds.
+        """
         before = self.mask
         self.mask = condition if before is None else self.call("logical_and", before, condition)
         try:

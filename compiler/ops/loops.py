@@ -234,7 +234,7 @@ class _Round(Lowerer):
         size = tuple(n for d, n in enumerate(x.size) if d != dim)
         return Lazy(size, x.dtype, x.device, lambda i: x.at([*i[:dim], at, *i[dim:]]))
 
-    def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor) -> Lazy:
+    def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor, readers: int) -> Lazy:
         if x.size != ix.exprs(expected.shape) or x.dtype != expected.dtype:
             raise LoweringError(f"gave {x.dtype}{list(x.size)}")
         return Lazy(x.size, x.dtype, x.device, self._remembering(x.at))

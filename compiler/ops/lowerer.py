@@ -18,6 +18,7 @@ from ..ir import index as ix
 from ..ir.nodes import Buffer, Call, Constant, Graph, Ref, View
 from ..ir.values import Value
 from .control import hosted, writes
+from .layout import Layout, dense_stride
 from .lazy import Lazy
 from .nests import NestBuilder
 from .origins import origin_of
@@ -52,6 +53,7 @@ class Lowerer(NestBuilder):
         self.saved = saved
         self.tensor_cores = tensor_cores
         self.tf32 = tf32
+        self.layout = Layout(gm, tensor_cores, tf32, saved)
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
@@ -152,10 +154,12 @@ class Lowerer(NestBuilder):
         if not _may_alias(node.target):
             result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
+            readers = [_readers_of_part(node, k) for k in range(len(result))]
             return tuple(
-                None if r is None else self._settled(node, r, e) for r, e in zip(result, expected)
+                None if r is None else self._settled(node, r, e, n)
+                for r, e, n in zip(result, expected, readers)
             )
-        return self._settled(node, result, expected)
+        return self._settled(node, result, expected, len(node.users))
 
     def _unshared(self, x: Lazy, known: int) -> Lazy:
         """x as a tensor of its own, where its operator promises one: no window on known memory."""
@@ -163,7 +167,7 @@ class Lowerer(NestBuilder):
             return x
         return Lazy(x.size, x.dtype, x.device, x.at)
 
-    def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor) -> Lazy:
+    def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor, readers: int) -> Lazy:
         """x traced once, so that what it can't do is known now, and kept if many will read it."""
         if x.size != ix.exprs(expected.shape) or x.dtype != expected.dtype:
             raise LoweringError(
@@ -181,8 +185,8 @@ class Lowerer(NestBuilder):
         if 0 in x.size:
             return x
         traced = x.at(index)
-        if len(node.users) > 1 and not _cheap(traced):
-            return self.lazy(self.realize(x, dense_stride(expected)))
+        if readers > 1 and not _cheap(traced):
+            return self.lazy(self.realize(x, self.layout.stride(node, expected)))
         return x
 
     def _tensors_of(self, node: torch.fx.Node) -> list[Lazy]:
@@ -210,7 +214,11 @@ class Lowerer(NestBuilder):
             x = self._env[given]
             if not isinstance(x, Lazy):
                 return x
-            view = x.view or self.realize(x, dense_stride(given.meta["val"]))
+            wanted = self.layout.operand(node, given)
+            if wanted is None:
+                view = x.view or self.realize(x, self.layout.stride(given, given.meta["val"]))
+            else:
+                view = self.realize(x, wanted)
             reads.add(view.buffer.name)
             return Ref(view)
 
@@ -223,7 +231,7 @@ class Lowerer(NestBuilder):
         def name_parts(part: Any, path: tuple[int, ...]) -> Any:
             if isinstance(part, torch.Tensor):
                 buffer = self.new_buffer(
-                    part.dtype, part.device, ix.exprs(part.shape), ix.exprs(part.stride())
+                    part.dtype, part.device, ix.exprs(part.shape), self.layout.by_aten(node, part)
                 )
                 outputs.append((path, buffer))
                 return self.lazy(View(buffer, buffer.size, buffer.stride))
@@ -358,22 +366,15 @@ def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
     return bindings
 
 
+def _readers_of_part(node: torch.fx.Node, part: int) -> int:
+    """How many nodes read one of the tensors in a node's result."""
+    parts = [user for user in node.users if user.target is operator.getitem]
+    return sum(len(user.users) for user in parts if user.args[1] == part)
+
+
 def _cheap(value: Value) -> bool:
     """Whether computing it again costs no more than reading it."""
     return value.op in ("const", "index", "load") or (
         not any(v.op == "load" for v in (value, *value.args))
         and all(a.op in ("const", "index") for a in value.args)
     )
-
-
-def dense_stride(example: torch.Tensor) -> tuple[Expr, ...] | None:
-    """The strides of a tensor that fills its memory; None (contiguous) for one that doesn't."""
-    size, stride = ix.exprs(example.shape), ix.exprs(example.stride())
-    if not ix.is_static((*size, *stride)):
-        return None if any(t == 0 and n != 1 for n, t in zip(size, stride)) else stride
-    step = 1
-    for t, n in sorted((int(t), int(n)) for n, t in zip(size, stride) if n != 1):
-        if t != step:
-            return None
-        step *= n
-    return stride

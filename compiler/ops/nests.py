@@ -45,9 +45,20 @@ class NestBuilder:
                 raise LoweringError(f"reads {buffer.dtype}")
             position = sympy.expand(ix.flat(index, view.stride, view.offset))
             position = ix.simplify(position, self.loops)
-            return self.values.load(buffer.name, position, held(buffer.dtype))
+            inside = self._surely_inside(position, buffer)
+            return self.values.load(buffer.name, position, held(buffer.dtype), masked=not inside)
 
         return Lazy(view.size, buffer.dtype, buffer.device, at, view)
+
+    def _surely_inside(self, position: Expr, buffer: Buffer) -> bool:
+        """Whether a place lies in a buffer wherever the loops are: then no mask need guard it.
+
+        Loads without masks are one load for all taps of a window, or for all parts of a join.
+        """
+        if self.values.mask is None or position.has(ix.Rem):
+            return False
+        last = ix.upper(position, self.loops)
+        return last is not None and ix.known_less(last, buffer.extent)
 
     def realize(self, x: Lazy, stride: Sequence[Expr] | None = None) -> View:
         """Where x lies in memory; it is computed into a new buffer if it lies nowhere."""

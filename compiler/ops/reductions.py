@@ -212,6 +212,8 @@ def var(
     deviation = Lazy(x.size, computed, x.device, squared)
 
     def corrected(v: Values, a: Value) -> Value:
+        if n.is_Integer:  # the number itself in the kernel: dividing by it may cost nothing
+            return v.call("div", a, v.const(max(float(n) - float(correction), 0.0), a.dtype))
         degrees = v.call("sub", v.cast(v.index(n), a.dtype), v.const(float(correction), a.dtype))
         return v.call("div", a, s.maximum(v, degrees, v.const(0, a.dtype)))
 

@@ -96,7 +96,7 @@ def windows(
 
 
 def read(values: Values, x: Lazy, index: Sequence[Expr], inside: Value | None) -> Value:
-    """x at an index that lies inside if `inside` holds, else 0."""
+    """x at an index that lies inside if `inside` holds, else any number."""
     if inside is None:
         return x.at(index)
     with values.masked(inside):

@@ -103,11 +103,14 @@ class Writer:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = outer.constants if outer else dict(part.graph.constants)
         self.kernels: dict[Kernel, tuple[int, Kernel]] = outer.kernels if outer else {}
+        self.operators: dict[str, str] = outer.operators if outer else {}
         self.allocated: set[str] = set()
         self.laid_out = self._needing_layout()
 
     def write(self) -> Program:
-        source = "".join(f"{line}\n" for line in self._function("call"))
+        function = self._function("call")
+        operators = [f"{name} = operator({text})" for name, text in self.operators.items()]
+        source = "".join(f"{line}\n" for line in (*operators, *function))
         named = set(_WORD.findall(source))
         return Program(
             source,
@@ -228,10 +231,11 @@ class Writer:
         if buffer.name in self.allocated:
             return
         self.allocated.add(buffer.name)
-        self.lines.append(
-            f"{buffer.name} = empty({_tuple(buffer.size)}, {_tuple(buffer.stride)}, "
-            f"{buffer.dtype}, {self._constant(buffer.device)})"
-        )
+        kind = f"{_tuple(buffer.size)}, {_tuple(buffer.stride)}, {buffer.dtype}"
+        if buffer.device.type == "cuda":
+            self.lines.append(f"{buffer.name} = empty_cuda({kind})")
+        else:
+            self.lines.append(f"{buffer.name} = empty({kind}, {self._constant(buffer.device)})")
 
     def _call(self, call: Call) -> None:
         args = [self._constant(a) for a in call.args]
@@ -255,7 +259,9 @@ class Writer:
 
     def _target(self, target: Any) -> str:
         if isinstance(target, torch._ops.OpOverload):
-            return f"torch.ops.{target}"
+            name = str(target).replace(".", "_")
+            self.operators[name] = f"torch.ops.{target}"
+            return name
         if isinstance(target, torch._ops.HigherOrderOperator):
             if target.__name__ in control.HOSTED and self.part.parts:
                 return target.__name__

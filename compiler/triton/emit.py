@@ -81,6 +81,7 @@ class Emitter:
         self.local: dict[int, str] = {}
         self.made = 0
         self.ordered = values.ordered(self._roots())
+        self.divisors = self._divisors()
         self.wide = self._needs_wide_index()
         self.depth = self._depths()
 
@@ -236,6 +237,7 @@ class Emitter:
             self.names[id(value)] = name = self._fresh()
             for text in rd.end(value, accumulators[id(value)], name):
                 self.line(text)
+            self._invert(value, name)
 
     def _compute(self, value: Value, names: dict[int, str]) -> None:
         if value.op == "const":
@@ -251,11 +253,37 @@ class Emitter:
             whole = rd.whole if value.op == "reduce" else rd.scan
             for part in whole(value, name, [self._name(a) for a in value.args]):
                 self.line(part)
+            self._invert(value, name)
             return
         else:
-            text = operation(value, [self._name(a) for a in value.args])
+            text = self._operation(value)
         names[id(value)] = name = self._fresh()
         self.line(f"{name} = {text}")
+        self._invert(value, name)
+
+    def _divisors(self) -> set[int]:
+        """What a row's elements are divided by: one number, worked out once for them all."""
+        return {
+            id(value.args[1])
+            for value in self.ordered
+            if value.op == "div" and value.dtype == torch.float32 and self._by_one_number(value)
+        }
+
+    def _by_one_number(self, quotient: Value) -> bool:
+        inner, by = quotient.symbols & self.inner, quotient.args[1]
+        return bool(inner) and not by.symbols & self.inner and by.op not in ("const", "carry")
+
+    def _invert(self, value: Value, name: str) -> None:
+        """Beside a divisor, what makes dividing by it a multiplication."""
+        if id(value) in self.divisors:
+            self.line(f"{name}_scale, {name}_inverse = library.inverse({name})")
+
+    def _operation(self, value: Value) -> str:
+        names = [self._name(a) for a in value.args]
+        if value.op == "div" and id(value.args[1]) in self.divisors and self._by_one_number(value):
+            by = names[1]
+            return f"library.quotient({names[0]}, {by}, {by}_inverse, {by}_scale)"
+        return operation(value, names)
 
     def _shape(self, symbols: frozenset[Symbol]) -> tuple[bool, bool]:
         """Whether something depends on the outer and on the inner loops."""

@@ -32,6 +32,31 @@ def to_tf32(x):
 
 
 @triton.jit
+def inverse(x):
+    """(a power of two that keeps x from the ends of float32's range, 1 / (x · it))."""
+    size = tl.abs(x)
+    low = tl.full([], 2.0**-64, tl.float32)
+    high = tl.full([], 2.0**64, tl.float32)
+    scale = tl.where(size < low, high, tl.where(size > high, low, tl.full([], 1.0, tl.float32)))
+    return scale, tl.math.div_rn(1.0, x * scale)
+
+
+@triton.jit
+def quotient(a, b, inverted, scale):
+    """a / b by what `inverse(b)` gave; rounded as eager's, but where it is subnormal.
+
+    The remainder of a first guess is exact, and what it adds rounds the guess right (Markstein,
+    "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
+    """
+    a = a * scale
+    b = b * scale
+    guess = a * inverted
+    better = tl.fma(tl.fma(-guess, b, a), inverted, guess)
+    # Infinite and zero divisors leave no remainder to speak of.
+    return tl.where(tl.abs(better) < float("inf"), better, guess)
+
+
+@triton.jit
 def max_nan(a, b):
     """The larger; NaN if one is."""
     return tl.maximum(a, b, tl.PropagateNan.ALL)

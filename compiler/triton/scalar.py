@@ -54,8 +54,16 @@ def ours(name: str) -> Callable[..., str]:
 
 
 def _divide(value: Value, a: str, b: str) -> str:
+    by = value.args[1]
+    if by.op == "const" and value.dtype.is_floating_point and _power_of_two(by.attrs[0]):
+        return f"({a} * {1 / by.attrs[0]!r})"
     # Triton's `/` on float32 is fast but not correctly rounded; eager's is.
     return f"tl.math.div_rn({a}, {b})" if value.dtype == torch.float32 else f"({a} / {b})"
+
+
+def _power_of_two(number: float) -> bool:
+    """Whether dividing by it is multiplying by its inverse, exactly."""
+    return abs(math.frexp(number)[0]) == 0.5 and 2.0**-60 <= abs(number) <= 2.0**60
 
 
 def _sqrt(value: Value, a: str) -> str:
