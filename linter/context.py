@@ -11,6 +11,7 @@ from ..rules.base.facts import UNKNOWN, Array, Const, Fact, FromTensor, Tensor, 
 from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
 from .analysis.higher_order import apply
+from .analysis.members import kind_above
 from .analysis.usual import usual_truth
 from .compiled import compiled_by
 from .index.nodes import own_nodes, parents_of
@@ -112,6 +113,10 @@ class FrameContext:
                     return replace(option, sure=False)
                 return option
         return None
+
+    def above(self, node: ast.Attribute) -> str:
+        """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+        return kind_above(self._frame, node.attr)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """Return the syntactic parent inside the function."""

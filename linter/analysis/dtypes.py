@@ -70,7 +70,16 @@ def result_dtype(
     dtype = inputs[0].dtype
     for other in inputs[1:]:
         dtype = wider(dtype, other.dtype)
-    return dtype if stem not in ("to", "type", "view") else ("" if len(values) > 1 else dtype)
+    if stem in ("to", "type", "view") and not all(_keeps_dtype(v, stem) for v in values[1:]):
+        return ""
+    return dtype
+
+
+def _keeps_dtype(fact: Fact, stem: str) -> bool:
+    """Say whether an argument of `to` or `view` is surely no dtype: a device, a size, a flag."""
+    if isinstance(fact, (Const, Static, ShapeInt)):
+        return fact.kind in ("int", "bool", "device") or (stem == "to" and fact.kind == "str")
+    return isinstance(fact, Sequence) and fact.kind in ("tuple", "list", "size")
 
 
 def _literal_dtype(fact: Fact) -> str:

@@ -210,3 +210,21 @@ def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
     if base is None:
         return UNKNOWN
     return BoundMethod(Instance(base, module=isinstance(this, Instance) and this.module), node.attr)
+
+
+# What distributions of torch compute when it is asked for.
+_COMPUTED = frozenset("mean variance stddev mode batch_shape event_shape".split())
+
+
+def kind_above(frame: Frame, name: str) -> str:
+    """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+    owner = frame.function.cls if frame.function is not None else None
+    if owner is None:
+        return ""
+    this = frame.analyzer.this(frame)
+    cls = this.cls if isinstance(this, (Instance, ClassRef)) else owner
+    method = after(frame.analyzer, owner if isinstance(cls, str) else cls, owner, name)
+    if method is not None:
+        return "property" if is_property(method) else "method"
+    base = frame.analyzer.inherited(owner, name) or ""
+    return "property" if base.startswith("torch.distributions.") and name in _COMPUTED else ""

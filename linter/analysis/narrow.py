@@ -180,6 +180,8 @@ def _tensors(classes: list[Fact]) -> bool:
 
 
 def _sharpen(option: Fact, classes: list[Fact]) -> Fact:
+    if isinstance(option, Static) and option.kind:
+        return option  # a number or string that is of an abstract class as well
     if isinstance(option, (Unknown, Static)) and len(classes) == 1:
         return instance_of(classes[0], option)
     if isinstance(option, Unknown) or (_guessed(option) and not _tensors(classes)):

@@ -138,9 +138,15 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     if _has_self(info):
         silent.discard(first_name(info))
     stated.update(tells.use_tells(analyzer, info, silent))
+    asked: set[str] | None = None
     for name, fact in stated.items():
         if name in default:
-            fact = _with_default(analyzer.static_value(info.module, default[name]), fact)
+            told = _with_default(analyzer.static_value(info.module, default[name]), fact)
+            if isinstance(fact, Unknown) and isinstance(told, Static):
+                asked = tells.asked_for(info) if asked is None else asked
+                # `tails="linear"` of which the body asks if it is a list
+                told = join(told, UNKNOWN) if name in asked else told
+            fact = told
         result[name] = fact
     if spec.vararg is not None:
         declared = analyzer.annotation(info.module, spec.vararg.annotation)

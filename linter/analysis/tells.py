@@ -87,6 +87,19 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     return result
 
 
+def asked_for(info: FunctionInfo) -> set[str]:
+    """Return the names of which a function asks `isinstance`: they may be of several types."""
+    return {
+        node.args[0].id
+        for node in info.nodes
+        if type(node) is ast.Call
+        and type(node.func) is ast.Name
+        and node.func.id == "isinstance"
+        and node.args
+        and type(node.args[0]) is ast.Name
+    }
+
+
 def _compared_with_string(node: ast.Compare) -> str:
     """Return the name that is compared with string constants: `device in ("cpu", "cuda")`."""
     if type(node.left) is not ast.Name:

@@ -101,6 +101,10 @@ class Context(Protocol):
         """
         ...
 
+    def above(self, node: ast.Attribute) -> str:
+        """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+        ...
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """Return the syntactic parent inside the function (None at its top)."""
         ...
