@@ -24,15 +24,19 @@ class Choice:
     levels those of single findings, -1 for none
     worst  the least safe kind of fix that is taken
     settings  whether settings of the whole process may be turned on
+    only   the findings that are rewritten at all, None for every one
     """
 
     level: int = 0
     levels: Mapping[Key, int] = field(default_factory=dict)
     worst: Safety = Safety.NEEDS_PROOF
     settings: bool = True
+    only: frozenset[Key] | None = None
 
     def of(self, key: Key, fixes: tuple[Fix, ...]) -> Fix | None:
         """Return the fix taken for a finding, None to leave it."""
+        if self.only is not None and key not in self.only:
+            return None
         allowed = [
             fix
             for fix in fixes

@@ -85,6 +85,7 @@ class _Search:
         if verdict.held:
             return everything, verdicts
         kept: dict[Key, int] = {}
+        held = Rewritten(self._subject.source.text, left=self._subject.findings)
         for group in _groups(everything.changes):
             if group <= kept.keys():
                 continue
@@ -98,16 +99,40 @@ class _Search:
                 for key in group - kept.keys():
                     verdicts[key] = verdict
                 if verdict.held:
+                    held = tried
                     kept = {**{change.key: level for change in tried.changes}, **levels}
+                    if alone:
+                        kept = {**self._shut(group, everything), **kept}
+                    verdicts |= {key: verdict for key, chosen in kept.items() if chosen >= 0}
                     break
+        return self._with_safe(wanted, held, kept, everything, verdicts), verdicts
+
+    def _shut(self, group: frozenset[Key], everything: Rewritten) -> dict[Key, int]:
+        """Return what is left alone for a group: findings that had no rewrite at first."""
+        functions = {function for _, function, _, _ in group}
+        every = keyed(self._subject.source.text, self._subject.findings)
+        later = [change.key for change in everything.changes if change.round > 1]
+        left = [*(key for key, finding in every if not finding.fixes), *later]
+        return {key: -1 for key in left if key[1] in functions}
+
+    def _with_safe(
+        self,
+        wanted: Choice,
+        held: Rewritten,
+        kept: Mapping[Key, int],
+        everything: Rewritten,
+        verdicts: Mapping[Key, Verdict],
+    ) -> Rewritten:
+        """Return what is proved together with what is safe by construction, and no more."""
         safe = self._safe(everything.changes, verdicts) - kept.keys()
-        final, verdict = self._attempt(wanted, {**kept, **dict.fromkeys(safe, 0)})
-        if verdict.status is Status.REFUTED:
-            final, verdict = self._attempt(wanted, kept)
-        for key in kept:
-            verdicts[key] = verdict
-        assert final is not None
-        return final, verdicts
+        if not safe:
+            return held
+        levels = {**kept, **dict.fromkeys(safe, 0)}
+        only = frozenset({*safe, *(change.key for change in held.changes)})
+        tried = rewrite(self._subject, replace(wanted, levels=levels, only=only))
+        if {change.key for change in held.changes} - {change.key for change in tried.changes}:
+            return held  # what is proved isn't found any more beside it
+        return held if self._prove(tried).status is Status.REFUTED else tried
 
     @staticmethod
     def _safe(changes: Iterable[Change], verdicts: Mapping[Key, Verdict]) -> set[Key]:
@@ -125,12 +150,13 @@ class _Search:
     ) -> tuple[Rewritten | None, Verdict]:
         """Rewrite only these findings, and what shows up under them in later rounds, at a level.
 
-        `alone`: findings that have no rewrite at first are left alone later, too.
+        `alone`: these and nothing else, whatever they make possible.
         """
         every = keyed(self._subject.source.text, self._subject.findings)
-        left = [key for key, finding in every if (finding.fixes or alone) and key not in levels]
+        left = [key for key, finding in every if finding.fixes and key not in levels]
         skipped = dict.fromkeys(left, -1)
-        choice = replace(wanted, level=level, levels={**levels, **skipped})
+        only = frozenset(key for key, chosen in levels.items() if chosen >= 0) if alone else None
+        choice = replace(wanted, level=level, levels={**levels, **skipped}, only=only)
         tried = rewrite(self._subject, choice)
         if not tried.changes and levels:
             return None, Verdict(Status.UNPROVED, "there is no such alternative")

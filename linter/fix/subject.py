@@ -15,6 +15,8 @@ from ..run import Request, lint
 from ..source import UnreadableSource, load_source
 from .model import Key
 
+MOST_COMPANIONS = 24  # files that are linted along whatever they tell
+
 
 class Relinter:
     """Lints a file as if it held other text, and keeps what is known of the files around it."""
@@ -62,6 +64,7 @@ class Subject:
     """A file to repair.
 
     companions  files whose regions reach into it
+    witnesses   those of them that tell all that was found in it, and reach all that is reached
     regions     all regions that do
     findings    what was found in it, with fixes
     request     how it is linted
@@ -74,11 +77,17 @@ class Subject:
     regions: tuple[RegionReport, ...]
     findings: tuple[Finding, ...]
     request: Request
+    witnesses: tuple[Target, ...] = ()
     relinter: Relinter = field(default_factory=Relinter, compare=False)
 
     def lint(self, text: str) -> tuple[Finding, ...]:
-        """Return the findings in the file as if it held that text."""
-        return self.relinter.lint(self.target, text, self.companions, self.request)
+        """Return the findings in the file as if it held that text.
+
+        Where hundreds of files reach into it, those that bear witness are linted along.
+        """
+        few = len(self.companions) <= MOST_COMPANIONS
+        companions = self.companions if few else self.witnesses
+        return self.relinter.lint(self.target, text, companions, self.request)
 
     def entries(self, functions: Collection[str]) -> tuple[str, ...]:
         """The names of the regions that start in the file and reach one of its functions.
@@ -116,7 +125,24 @@ def subjects(
         reaching = tuple(reached.get(target.shown, ()))
         others = {r.path for r in reaching} - {target.shown}
         companions = tuple(by_shown[path] for path in sorted(others) if path in by_shown)
-        yield Subject(target, source, companions, reaching, tuple(found), request, relinter)
+        telling = _telling(target.shown, reaching, found)
+        witnesses = tuple(one for one in companions if one.shown in telling)
+        yield Subject(
+            target, source, companions, reaching, tuple(found), request, witnesses, relinter
+        )
+
+
+def _telling(shown: str, regions: Sequence[RegionReport], found: Iterable[Finding]) -> set[str]:
+    """Return files with regions that tell every finding of a file and reach all its functions."""
+    named = {finding.region for finding in found}
+    chosen = [region for region in regions if region.name in named or region.path == shown]
+    met = {function for region in chosen for function in region.functions}
+    for region in regions:
+        more = {function for function in region.functions if function[0] == shown} - met
+        if more:
+            chosen.append(region)
+            met |= more
+    return {region.path for region in chosen}
 
 
 def alone(path: str, text: str, settings: Settings) -> Subject:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ..base.context import Context
 from ..base.facts import Fact, Tensor, options
@@ -16,8 +17,9 @@ from ..base.rewriting import Code, Declined, Names
 from ..base.scopes import dotted
 from .fresh import is_fresh
 from .guarded import Guard
+from .guards import IS_COMPILING
 from .layout import flat, parsed, receiver, statement, tidy
-from .writes import Write, is_empty, stored, targets_of, write_of
+from .writes import Write, is_empty, place_of, stored, targets_of, write_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,9 @@ class Outcome:
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names an expression mentions, dotted paths too."""
+    """Return the names an expression mentions, dotted paths and items by strings too."""
     nodes = list(ast.walk(parsed(text)))
-    return {dotted(n) for n in nodes if isinstance(n, (ast.Name, ast.Attribute))} | {
+    return {place_of(n) for n in nodes if isinstance(n, _NAMING)} | {
         n.id for n in nodes if isinstance(n, ast.Name)
     }
 
@@ -59,6 +61,7 @@ class ArmReader:
         self.alive, self.start, self.indent = alive, start, indent
         self.ctx, self.code, self.suffix = ctx, code, suffix
         self.guard: Guard | None = None
+        self.taken = ""  # the test that this arm is taken, where that is known
         self.lines: list[str] = []
         self.values: dict[str, Outcome] = {}
         self.rebound: set[str] = set()  # names that the lines bind as they are
@@ -100,21 +103,34 @@ class ArmReader:
             self._pure([self.returned])
         for number, stmt in enumerate(self.statements):
             write = self.write(stmt)
-            if write is None or self._own(number, write):
+            if self.taken and reports_only(stmt, self.ctx):
+                self._aside(stmt)
+            elif write is None or self._own(number, write):
                 self._other(stmt, needed, write)
-                continue
-            self._pure(write.given)
-            key = write.key
-            result = not key.isidentifier() or write.in_place or key in self.alive
-            if result and self._last(number, write):
-                self.values[key] = Outcome(self.new(write), self._fact(write), write.in_place)
-            elif not key.isidentifier() or write.in_place:
-                self._held_back(number, write)
-            elif result or key in needed:
-                self._renamed(write)
             else:
-                self._private(write)
+                self._write(number, write, needed)
         self._flush()
+
+    def _write(self, number: int, write: Write, needed: Names) -> None:
+        self._pure(write.given)
+        key = write.key
+        result = not key.isidentifier() or write.in_place or key in self.alive
+        if result and self._last(number, write):
+            self.values[key] = Outcome(self.new(write), self._fact(write), write.in_place)
+        elif not key.isidentifier() or write.in_place:
+            self._held_back(number, write)
+        elif result or key in needed:
+            self._renamed(write)
+        else:
+            self._private(write)
+
+    def _aside(self, stmt: ast.If) -> None:
+        """Let what is left out of compiled runs ask by itself whether the arm is taken."""
+        self._flush()
+        test = f"{flat(self.code.text(stmt.test))} and {self.taken}"
+        self.lines.append(f"{self.indent}if {test}:")
+        changes = {node: text for part in stmt.body for node, text in self._changes(part).items()}
+        self.lines += self.code.block(stmt.body, self.indent + self.code.step, changes)
 
     def _own(self, number: int, write: Write) -> bool:
         """Say whether a write goes into a tensor that the arm has made itself."""
@@ -160,9 +176,11 @@ class ArmReader:
             self.guard.operands(node, self._names, changes)
         inside = {inner for changed in changes for inner in ast.walk(changed)}
         for inner in ast.walk(node):
-            named = isinstance(inner, (ast.Name, ast.Attribute)) and inner not in inside
-            if named and dotted(inner) in self._names:
-                changes[inner] = self._names[dotted(inner)]
+            if not isinstance(inner, _NAMING) or inner in inside:
+                continue
+            item = isinstance(inner, ast.Subscript)
+            if place_of(inner) in self._names and not (item and isinstance(inner.ctx, ast.Store)):
+                changes[inner] = self._names[place_of(inner)]
         return changes
 
     def _statement(self, prefix: str, text: str) -> list[str]:
@@ -171,7 +189,7 @@ class ArmReader:
     def new(self, write: Write) -> str:
         """Return the value that a write gives its target."""
         value = self.text(write.value)
-        old = self._names.get(write.key, write.key)
+        old = self._names.get(_place(write.key), write.key)
         if write.operator:
             node = parsed(value)
             loose = isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda))
@@ -215,12 +233,22 @@ class ArmReader:
                 if not isinstance(inner, (ast.Name, ast.Attribute)):
                     continue
                 name = dotted(inner)
+                if name == root and self._other_item(inner, write.key):
+                    continue
                 if name == root and not (write.key != root and inner in targets_of(node)):
                     return False
                 if name in read and not isinstance(inner.ctx, ast.Load):
                     if name in stored(node) and name not in self.alive:
                         return False
         return True
+
+    def _other_item(self, holder: ast.expr, key: str) -> bool:
+        """Say whether a dict is mentioned for another item of it than the one of a key."""
+        item = self.ctx.parent(holder)
+        if not isinstance(item, ast.Subscript) or item.value is not holder or "[" not in key:
+            return False
+        mine, its = _place(key), place_of(item)
+        return "[" in mine and "[" in its and mine != its
 
     def _renamed(self, write: Write) -> None:
         self._flush()
@@ -236,14 +264,29 @@ class ArmReader:
         rest = [*self.statements[number:], *([self.returned] if self.returned else [])]
         calls = [n for node in rest for n in ast.walk(node) if isinstance(n, ast.Call)]
         strange = any(not self.ctx.callee(call).name.startswith("torch.") for call in calls)
-        aliased = any(self.code.may_alias(key, other) for other in self._read_later(number) - {key})
-        if "[" in key or strange or aliased:
+        place = _place(key)
+        held = place.partition("[")[0]
+        others = self._read_later(number) - {key, held}
+        aliased = any(self.code.may_alias(held, other) for other in others)
+        if "[" in key and any(self._whole(n, held) for node in rest for n in ast.walk(node)):
+            aliased = True
+        if ("[" in key) != ("[" in place) or strange or aliased:
             raise Declined(f"`{key}` is written and read again in one arm")
         self._flush()
-        name = self.code.fresh(f"{key.rpartition('.')[2]}_{self.suffix}")
+        word = place.replace("'", "").rstrip("]").replace("[", ".").rpartition(".")[2]
+        word = word if word.isidentifier() else held.rpartition(".")[2]
+        name = self.code.fresh(f"{word}_{self.suffix}")
         self.lines += self._statement(f"{name} = ", self.new(write))
-        self._names[key] = name
+        self._names[place] = name
         self.values[key] = Outcome(name, self._fact(write), write.in_place)
+
+    def _whole(self, node: ast.AST, holder: str) -> bool:
+        """Say whether a dict is mentioned as a whole, or for an item that isn't told."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or dotted(node) != holder:
+            return False
+        item = self.ctx.parent(node)
+        named = isinstance(item, ast.Subscript) and item.value is node and place_of(item)
+        return not named
 
     def _read_later(self, number: int) -> set[str]:
         later = [*self.statements[number + 1 :], *([self.returned] if self.returned else [])]
@@ -341,4 +384,19 @@ class ArmReader:
         return False
 
 
+def reports_only(stmt: ast.stmt, ctx: Context) -> TypeGuard[ast.If]:
+    """Say whether a statement does nothing in compiled runs, nor binds names."""
+    if not isinstance(stmt, ast.If) or stmt.orelse or stored(stmt):
+        return False
+    test = stmt.test.operand if isinstance(stmt.test, ast.UnaryOp) else None
+    asks = isinstance(test, ast.Call) and ctx.callee(test).name == IS_COMPILING
+    return asks and isinstance(stmt.test.op, ast.Not)  # type: ignore[attr-defined]
+
+
+def _place(key: str) -> str:
+    """Return the one spelling of a target; what isn't a place stays as it is."""
+    return place_of(parsed(key)) or key
+
+
 _NOTHING = Fact()
+_NAMING = (ast.Name, ast.Attribute, ast.Subscript)

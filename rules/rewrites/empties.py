@@ -1,7 +1,8 @@
 """A test for an empty selection whose body does nothing on an empty one → the body alone.
 
 `if tok.numel() > 0: out.index_add_(0, tok, …)` and `if mask.any(): x[mask] = 0`: writing through an
-empty index or mask changes nothing, so that the test only costs a graph break.
+empty index or mask changes nothing, so that the test only costs a graph break. So does
+`if tok.numel() == 0: continue` where the rest of the round is such a body.
 
 Declined: an `else`; statements that do something on an empty selection, or fail on it (`max`).
 """
@@ -28,21 +29,27 @@ def unguarded_fix(stmt: ast.If, ctx: Context, code: Code) -> Fix:
     """Return the fix that drops the test. Raises Declined where the body isn't idle without it."""
     if stmt.orelse or code.text(stmt).startswith("elif"):
         raise Declined("the test has another arm")
-    tested = _nonempty(stmt.test)
+    body, tested = stmt.body, _nonempty(stmt.test)
+    skips = isinstance(body[0], ast.Continue)
+    if skips:
+        block = list(code.block_of(stmt))
+        body, tested = block[block.index(stmt) + 1 :], _empty(stmt.test)
+        if not isinstance(ctx.parent(stmt), (ast.For, ast.While)):
+            raise Declined("`continue` stands too deep in the loop")
     if not tested:
         raise Declined("the test asks more than whether something was selected")
     selection = _selected_with(tested, ctx)
-    alive = code.live_after(stmt)
-    if not any(_idle(part, selection) for part in stmt.body):
+    alive = code.live_after(body[-1] if body else stmt)
+    if not any(_idle(part, selection) for part in body):
         raise Declined("the body doesn't write through what was selected")
-    for part in stmt.body:
+    for part in body:
         if not _idle(part, selection) and not _private(part, alive, code):
             raise Declined(f"`{flat(code.text(part))[:40]}` isn't idle where nothing is selected")
         for node in ast.walk(part):
             method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             if method and node.func.attr in _FAILS:  # type: ignore[attr-defined]
                 raise Declined(f"`{node.func.attr}` fails where nothing is selected")  # type: ignore[attr-defined]
-    lines = code.block(stmt.body, code.indent(stmt))
+    lines = [] if skips else code.block(stmt.body, code.indent(stmt))
     title = "drop the test: nothing happens where nothing is selected"
     return code.fix(title, [code.lines(stmt, lines)])
 
@@ -57,6 +64,18 @@ def _nonempty(test: ast.expr) -> str:
             return _counted(test.left)
         return ""
     return _counted(test)
+
+
+def _empty(test: ast.expr) -> str:
+    """Return the name that a test asks to be empty, "" for other tests."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _nonempty(test.operand)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        bound = test.comparators[0]
+        number = bound.value if isinstance(bound, ast.Constant) else None
+        if (type(test.ops[0]), number) in ((ast.Eq, 0), (ast.LtE, 0), (ast.Lt, 1)):
+            return _counted(test.left)
+    return ""
 
 
 def _counted(node: ast.expr) -> str:

@@ -1,9 +1,9 @@
 """Rows that `slot, tok = torch.where(mask)` gathers, weighed and added up: the same over all rows.
 
-`out.index_add_(0, tok, f(x[tok]) * w[tok, slot, None])` adds `f(x)` times the weight that the mask
-leaves of `w`. The names are those of a mixture of experts: `mask` says for every slot which rows
-chose it (or, with `tok, slot = torch.where(mask)`, for every row which slots), and a row chooses an
-expert in one slot at most.
+`out.index_add_(0, tok, f(x[tok]) * w[tok, slot, None])`, or `out[tok] += …`, adds `f(x)` times the
+weight that the mask leaves of `w`. The names are those of a mixture of experts: `mask` says for
+every slot which rows chose it (or, with `tok, slot = torch.where(mask)`, for every row which
+slots), and a row chooses an expert in one slot at most.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Gathered:
     weight: ast.expr
     rows: tuple[ast.Subscript, ...]
     weights: tuple[ast.Subscript, ...]
-    sums: tuple[tuple[ast.Expr, str, ast.expr], ...]
+    sums: tuple[tuple[ast.stmt, str, ast.expr], ...]
     ctx: Context
 
     def lines(self, indent: str, changes: Mapping[ast.AST, str], code: Code) -> list[str]:
@@ -47,7 +47,9 @@ class Gathered:
         weight = flat(code.text(self.weight))
         where = code.spell("torch.where")
         chosen = f"{receiver(mask)}.t()" if self.across else mask
-        text = f"{where}({chosen} > 0, {weight}, 0).sum(-1, keepdim=True)"
+        if not isinstance(self.mask, ast.Compare):
+            chosen = f"{chosen if self.across else receiver(mask)} > 0"
+        text = f"{where}({chosen}, {weight}, 0).sum(-1, keepdim=True)"
         mine = {n: t for n, t in changes.items() if n not in inner}
         for read in self.rows:
             base = receiver(flat(code.text(read.value)))
@@ -140,7 +142,7 @@ def _read(
     slot, tok = names
     rows: list[ast.Subscript] = []
     weights: list[ast.Subscript] = []
-    sums: list[tuple[ast.Expr, str, ast.expr]] = []
+    sums: list[tuple[ast.stmt, str, ast.expr]] = []
     for stmt in loop.body:
         for node in ast.walk(stmt):
             if stmt is made or not isinstance(node, ast.Name) or node.id not in names:
@@ -173,8 +175,12 @@ def _read(
 
 def _added(
     stmt: ast.stmt, index: ast.Name, ctx: Context, code: Code
-) -> tuple[ast.Expr, str, ast.expr] | None:
-    """Return (statement, target, what is added) of `out.index_add_(0, tok, y)`."""
+) -> tuple[ast.stmt, str, ast.expr] | None:
+    """Return (statement, target, what is added) of `out.index_add_(0, tok, y)`, `out[tok] += y`."""
+    if isinstance(stmt, ast.AugAssign) and isinstance(stmt.op, ast.Add):
+        target = stmt.target
+        if isinstance(target, ast.Subscript) and target.slice is index:
+            return stmt, flat(code.text(target.value)), stmt.value
     if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call)):
         return None
     call = stmt.value

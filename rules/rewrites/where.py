@@ -18,12 +18,13 @@ from ..base.context import Context
 from ..base.facts import UNKNOWN, Fact
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
-from .arm_reader import ArmReader, Outcome, names_in
+from .arm_reader import ArmReader, Outcome, names_in, reports_only
 from .arms import Branch, alike, before, pairs
 from .guarded import Guard
-from .layout import flat, operand, receiver, statement
+from .layout import flat, operand, parsed, receiver, statement
 from .predicates import Test
 from .truths import negated
+from .writes import place_of
 
 PREDICATE = "pred"
 
@@ -134,8 +135,10 @@ class Where(Form):
         lines: list[str] = []
         name = "" if _plain(predicate) else code.fresh(PREDICATE)
         text = predicate
-        if name and (self.guarded or self._many(keys)):
+        told = any(reports_only(s, self.ctx) for s in (*branch.then, *branch.other))
+        if name and (self.guarded or told or self._many(keys)):
             predicate = name
+        then.taken, other.taken = predicate, f"not {receiver(predicate)}"
         guards = (Guard(predicate, True, self.ctx, code, self.where), None)
         if self.guarded:
             guards = (guards[0], Guard(predicate, False, self.ctx, code, self.where))
@@ -232,7 +235,8 @@ class Where(Form):
 def _spoils(one: tuple[str, Outcome, Outcome], two: tuple[str, Outcome, Outcome]) -> bool:
     """Say whether an arm that gives the target of `one` a value reads its old value for `two`."""
     key = one[0]
-    return any(new.text != key and key in names_in(o.text) for new, o in zip(one[1:], two[1:]))
+    place = place_of(parsed(key)) or key
+    return any(new.text != key and place in names_in(o.text) for new, o in zip(one[1:], two[1:]))
 
 
 def pick(predicate: str, one: str, two: str, where: str) -> str:

@@ -98,6 +98,17 @@ def _key(target: ast.expr, code: Code) -> str:
     return ""
 
 
+def place_of(node: ast.AST) -> str:
+    """Return the one spelling of a name, a chain of attributes or an item of a dict by a string.
+
+    "" for other expressions.
+    """
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        held = dotted(node.value)
+        return f"{held}[{node.slice.value!r}]" if held and type(node.slice.value) is str else ""
+    return dotted(node)
+
+
 def stored(node: ast.AST) -> set[str]:
     """Return the names that a statement binds, comprehensions' own left out."""
     found = set()

@@ -2,6 +2,54 @@
 
 PAIRS = [
     (
+        "items of a dict, read again",
+        """\
+def f(x: torch.Tensor, state: dict[str, torch.Tensor]):
+    state = dict(state)
+    if x.sum() > 0:
+        state["count"] = state["count"] + 1
+        state["sum"] = state["sum"] + x / state["count"]
+    else:
+        state["sum"] = state["sum"] * 0.5
+    return state["sum"], state["count"]
+""",
+        """\
+def f(x: torch.Tensor, state: dict[str, torch.Tensor]):
+    state = dict(state)
+    pred = x.sum() > 0
+    count_then = state["count"] + 1
+    state["count"] = torch.where(pred, count_then, state["count"])
+    state["sum"] = torch.where(pred, state["sum"] + x / count_then, state["sum"] * 0.5)
+    return state["sum"], state["count"]
+""",
+        "[(x, dict(count=torch.ones(()), sum=torch.ones(3)))"
+        " for x in (torch.ones(3), -torch.ones(3))]",
+    ),
+    (
+        "what is said in eager runs only",
+        """\
+def f(x: torch.Tensor):
+    y = x * 2
+    if y.isinf().any():
+        if not torch.compiler.is_compiling():
+            print("overflow", y)
+        y = x
+    else:
+        y = y + 1
+    return y
+""",
+        """\
+def f(x: torch.Tensor):
+    y = x * 2
+    pred = y.isinf().any()
+    if not torch.compiler.is_compiling() and pred:
+        print("overflow", y)
+    y = torch.where(pred, x, y + 1)
+    return y
+""",
+        "[(torch.ones(3),), (torch.full((3,), 2e38),)]",
+    ),
+    (
         "ret",
         """\
 def f(x: torch.Tensor):

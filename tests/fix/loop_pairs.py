@@ -661,6 +661,48 @@ f = M
         "(torch.rand(4, 4), torch.tensor([[0, 1]] * 4), torch.rand(4, 2))]",
     ),
     (
+        "experts that skip what nobody chose",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = torch.nn.Linear(4, 3, bias=False)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor):
+        weight, pick = self.router(x).softmax(-1).topk(2, dim=-1)
+        out = torch.zeros_like(x)
+        for e, expert in enumerate(self.experts):
+            row, slot = torch.where(pick == e)
+            if row.numel() == 0:
+                continue
+            out[row] += weight[row, slot, None] * expert(x[row])
+        return out
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = torch.nn.Linear(4, 3, bias=False)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor):
+        weight, pick = self.router(x).softmax(-1).topk(2, dim=-1)
+        out = torch.zeros_like(x)
+        for e, expert in enumerate(self.experts):
+            gate = torch.where(pick == e, weight, 0).sum(-1, keepdim=True)
+            out += gate * expert(x)
+        return out
+
+
+f = M
+""",
+        "[(torch.rand(6, 4),), (torch.ones(1, 4),)]",
+    ),
+    (
         "rows reduced",
         """\
 def f(x: torch.Tensor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from compile_lint.linter.config import Settings
 from compile_lint.linter.discover import Target
 from compile_lint.linter.engine import Linter
@@ -50,14 +51,14 @@ class Net(Base):
 PLAIN = "def scaled(x):\n    return 2\n"
 
 
-def _package(folder: Path) -> dict[str, Subject]:
+def _package(folder: Path, files: dict[str, str] = FILES, entry: str = "all") -> dict[str, Subject]:
     """Return the subjects of a small package by file name."""
     place = folder / "package"
     place.mkdir()
-    for name, text in FILES.items():
+    for name, text in files.items():
         (place / name).write_text(text)
-    settings = replace(Settings(str(folder)), entry="all", jobs=1)
-    paths = [str(place / name) for name in FILES]
+    settings = replace(Settings(str(folder)), entry=entry, jobs=1)
+    paths = [str(place / name) for name in files]
     targets = [Target(path, path, settings, 0, 0, True) for path in paths]
     request = Request(settings, use_cache=False, fixes=True)
     run = lint(targets, (), replace(request, regions=True))
@@ -99,3 +100,24 @@ def test_what_does_not_lead_to_the_changed_file_stays_known(tmp_path: Path) -> N
     new = [linter.project.open(read_source(str(path))) for path in (paths[0], paths[2])]
     assert new[0] is old[0]
     assert new[1] is not old[2]
+
+
+def test_where_many_files_reach_it_those_that_tell_something_are_linted_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = (
+        "import torch\n\nfrom .ops import {0}\n\n\nclass Net{1}(torch.nn.Module):\n"
+        "    def forward(self, x: torch.Tensor):\n        return {0}(x{2})\n"
+    )
+    other = "\n\ndef plain(x, k=1):\n    if k > 1:\n        return x\n    return x * 2\n"
+    files = {"__init__.py": "", "ops.py": FILES["ops.py"].replace("x: torch.Tensor", "x") + other}
+    files |= {f"net{n}.py": caller.format("scaled", n, ".shape[0]") for n in range(3)}
+    files |= {"net3.py": caller.format("scaled", 3, ""), "net4.py": caller.format("plain", 4, "")}
+    files |= {f"net{n}.py": caller.format("plain", n, "") for n in range(5, 8)}
+    ops = _package(tmp_path, files, "auto")["ops.py"]
+    assert len(ops.companions) == 8
+    monkeypatch.setattr("compile_lint.linter.fix.subject.MOST_COMPANIONS", 4)
+    told = [Path(target.path).name for target in ops.witnesses]
+    assert told == ["net3.py", "net4.py"]
+    assert len(ops.findings) == 1
+    assert ops.lint(ops.source.text) == ops.findings

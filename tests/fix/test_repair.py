@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ OFFERS: dict[str, list[str | tuple[str, Safety]]] = {
     "bad_e": ["wrong_e"],
     "bad_safe": [("good_safe", Safety.SAFE)],
     "bad_unsafe": [("good_unsafe", Safety.UNSAFE)],
+    "bad_lock": [("good_lock", Safety.SAFE)],
+    "bad_locked": ["wrong_locked"],  # once the text has a `good_lock`
     "bad_syntax": ["good ("],
     "bad_worse": ["bad_x + bad_x"],
     "bad_half": ["need_other"],
@@ -66,7 +69,8 @@ class Subject:
                 function = named[1]
             for match in re.finditer(r"bad_\w+", line):
                 span = Span(number, match.start() + 1, number, match.end() + 1)
-                found.append(self._finding(match[0], span, function))
+                locked = match[0] == "bad_locked" and "good_lock" not in text
+                found.append(self._finding("locked" if locked else match[0], span, function))
         return tuple(found)
 
     def _finding(self, word: str, span: Span, function: str) -> Finding:
@@ -234,3 +238,32 @@ def test_a_file_whose_proofs_take_long_is_left(monkeypatch: pytest.MonkeyPatch) 
     made = repaired("".join(f"def f{n}():\n    bad_e\n\n" for n in range(4)), prover=prover)
     assert len(prover.trials) == 2
     assert made.judged[-1].reason == "proofs of this file take too long"
+
+
+def test_what_a_safe_rewrite_makes_possible_is_not_applied_unproved() -> None:
+    for refuse in (Status.REFUTED, Status.UNPROVED):
+
+        def judge(text: str, refuse: Status = refuse) -> Verdict:
+            return Verdict(refuse if "wrong_" in text else Status.PROVED)
+
+        text = "def f():\n    bad_lock\n    bad_locked\n    bad_a\n"
+        made = repaired(text, prover=Prover(judge))
+        assert made.text == "def f():\n    good_lock\n    bad_locked\n    good_a\n"
+
+
+def test_what_is_not_proved_is_never_applied() -> None:
+    """Whatever the verdicts: a text that is written was proved, or changed what is safe only."""
+    for seed in range(60):
+        verdicts = random.Random(seed)
+        held: set[str] = set()
+
+        def judge(text: str, verdicts: random.Random = verdicts, held: set[str] = held) -> Verdict:
+            verdict = Verdict(verdicts.choice(list(Status)))
+            held |= {text} if verdict.held else set()
+            return verdict
+
+        words = verdicts.sample(sorted(set(OFFERS) - {"bad_syntax", "bad_unsafe"}), 5)
+        text = "".join(f"def f{n}():\n    {word}\n    bad_c\n\n" for n, word in enumerate(words))
+        made = repaired(text, prover=Prover(judge))
+        plain = made.text.replace("good_safe", "bad_safe").replace("good_lock", "bad_lock")
+        assert made.text in held or plain in {text, *held}, seed
