@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from ..base.context import Context
 from ..base.facts import Fact, Tensor, options
@@ -17,7 +16,7 @@ from ..base.rewriting import Code, Declined, Names
 from ..base.scopes import dotted
 from .fresh import is_fresh
 from .guarded import Guard
-from .guards import IS_COMPILING
+from .guards import reports_only
 from .layout import flat, parsed, receiver, statement, tidy
 from .writes import Write, is_empty, place_of, stored, targets_of, write_of
 
@@ -382,15 +381,6 @@ class ArmReader:
             others = {n.id for n in ast.walk(self.ctx.function) if isinstance(n, ast.Name)} - {name}
             return not any(self.code.may_alias(name, other) for other in others)
         return False
-
-
-def reports_only(stmt: ast.stmt, ctx: Context) -> TypeGuard[ast.If]:
-    """Say whether a statement does nothing in compiled runs, nor binds names."""
-    if not isinstance(stmt, ast.If) or stmt.orelse or stored(stmt):
-        return False
-    test = stmt.test.operand if isinstance(stmt.test, ast.UnaryOp) else None
-    asks = isinstance(test, ast.Call) and ctx.callee(test).name == IS_COMPILING
-    return asks and isinstance(stmt.test.op, ast.Not)  # type: ignore[attr-defined]
 
 
 def _place(key: str) -> str:

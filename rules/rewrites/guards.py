@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety
 from ..base.scopes import bound, dotted, own
@@ -332,6 +333,15 @@ def conditional(run: Sequence[ast.stmt], test: str, code: Code) -> list[str]:
     return [f"{indent}if {test}:", *fitted(lines, run, code)]
 
 
+def reports_only(stmt: ast.stmt, ctx: Context) -> TypeGuard[ast.If]:
+    """Say whether a statement does nothing in compiled runs, nor binds names."""
+    if not isinstance(stmt, ast.If) or stmt.orelse or bound(stmt):
+        return False
+    test = stmt.test.operand if isinstance(stmt.test, ast.UnaryOp) else None
+    asks = isinstance(test, ast.Call) and ctx.callee(test).name == IS_COMPILING
+    return asks and isinstance(stmt.test.op, ast.Not)  # type: ignore[attr-defined]
+
+
 __all__ = [
     "IS_COMPILING",
     "around",
@@ -342,5 +352,6 @@ __all__ = [
     "left_out",
     "observes",
     "reports",
+    "reports_only",
     "untaken",
 ]

@@ -18,9 +18,10 @@ from ..base.context import Context
 from ..base.facts import UNKNOWN, Fact
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
-from .arm_reader import ArmReader, Outcome, names_in, reports_only
+from .arm_reader import ArmReader, Outcome, names_in
 from .arms import Branch, alike, before, pairs
 from .guarded import Guard
+from .guards import reports_only
 from .layout import flat, operand, parsed, receiver, statement
 from .predicates import Test
 from .truths import negated
