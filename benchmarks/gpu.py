@@ -227,6 +227,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sections", default="pointwise,norms,small,control")
     parser.add_argument("--ways", default="eager,inductor,inductor-ro,ours,ours-ro")
+    parser.add_argument("--works", default="", help="only those whose name contains this")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--interpret", action="store_true")
@@ -238,7 +239,7 @@ def main() -> int:
     sections = workloads(args.device, args.tiny)
     found = []
     for section in args.sections.split(","):
-        for work in sections[section]:
+        for work in (w for w in sections[section] if args.works in w.name):
             for way in args.ways.split(","):
                 try:
                     record = row(work, way, args)

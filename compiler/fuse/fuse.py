@@ -14,6 +14,7 @@ from .align import accesses
 from .merge import MOST_BUFFERS, merge
 
 log = logging.getLogger("compile_lint.fusion")
+SMALL = 1 << 20  # bytes written by a nest that is launched for little
 UNKNOWN_SIZE = 8192  # stands for a symbolic size when bytes are compared
 
 
@@ -22,6 +23,7 @@ def fuse(graph: Graph, values: Values) -> Graph:
     nodes = _Dependences(graph, values)
     for node in list(nodes.order):
         nodes.absorb_producers(node)
+    nodes.join_small_first()
     fused = [nodes.nests[k] for k in nodes.sorted()]
     kept = Graph(graph.inputs, _without_dead_stores(fused, graph, values), graph.outputs)
     kept.constants = graph.constants
@@ -92,6 +94,21 @@ class _Dependences:
                 refused.add(j)
             else:
                 k = second
+
+    def join_small_first(self) -> None:
+        """Merge small nests over the same loops that wait for nothing: they may all run first.
+
+        A network's counters, say, or its weights laid out anew: kernels of a microsecond each.
+        """
+        groups: dict[tuple, list[int]] = {}
+        for k, nest in self.nests.items():
+            if isinstance(nest, Nest) and not self.before[k] and not nest.rvariables:
+                if sum(self.sizes.get(name, 0) for name in self.writes[k]) <= SMALL:
+                    groups.setdefault((_device(nest), nest.sizes), []).append(k)
+        for first, *others in groups.values():
+            for k in others:
+                self._try(first, k)  # merged or not: the next one tries to join this one
+                first = k
 
     def _shared(self, j: int, k: int) -> int:
         """Bytes that need not move if the two are one."""

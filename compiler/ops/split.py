@@ -52,7 +52,7 @@ def pieces(
 def _inner_contiguous(loads: Sequence[Value], size: Sequence[Expr], dims: Sequence[int]) -> bool:
     """Whether neighbours in memory lie along the reduced dimensions, for most loads."""
     fast = max((d for d in dims if size[d] != 1), default=0)
-    outer = [ix.Loop(f"r{d}") for d in range(len(size)) if d not in dims]
+    outer = [ix.Loop(f"d{d}") for d in range(len(size)) if d not in dims]
     return ix.along([load.attrs[1] for load in loads], ix.Loop(f"r{fast}"), outer)
 
 

@@ -57,6 +57,33 @@ def quotient(a, b, inverted, scale):
 
 
 @triton.jit
+def erf(x):
+    """The error function of float32, to 1.5 units in the last place but for `exp2`'s own error.
+
+    Below 0.9 x + x·P(x²), beyond it 1 - 2^Q(|x|): polynomials fitted to the largest error. Both are
+    computed and one is chosen: that takes two thirds of the instructions of CUDA's own, which
+    chooses coefficients instead.
+    """
+    s = x * x
+    p = tl.fma(s, -6.090356e-4, 5.0119618e-3)
+    p = tl.fma(p, s, -0.026778908)
+    p = tl.fma(p, s, 0.11282141)
+    p = tl.fma(p, s, -0.37612525)
+    p = tl.fma(p, s, 0.12837915)
+    near = tl.fma(p, x, x)
+    size = tl.abs(x)
+    t = tl.minimum(size, 4.0)
+    q = tl.fma(t, 2.859709e-4, -4.422571e-3)
+    q = tl.fma(q, t, 0.03219406)
+    q = tl.fma(q, t, -0.15020432)
+    q = tl.fma(q, t, -0.9189622)
+    q = tl.fma(q, t, -1.6270674)
+    q = tl.fma(q, t, -2.4012933e-4)
+    far = 1.0 - tl.exp2(q)
+    return tl.where(size >= 0.9, tl.where(x < 0, -far, far), near)
+
+
+@triton.jit
 def max_nan(a, b):
     """The larger; NaN if one is."""
     return tl.maximum(a, b, tl.PropagateNan.ALL)

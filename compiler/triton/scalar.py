@@ -70,6 +70,10 @@ def _sqrt(value: Value, a: str) -> str:
     return f"tl.math.sqrt_rn({a})" if value.dtype == torch.float32 else f"tl.sqrt({a})"
 
 
+def _erf(value: Value, a: str) -> str:
+    return f"library.erf({a})" if value.dtype == torch.float32 else f"libdevice.erf({a})"
+
+
 def _max(value: Value, a: str, b: str) -> str:
     nan = f", {NAN}" if value.dtype.is_floating_point else ""
     return f"tl.maximum({a}, {b}{nan})"
@@ -137,6 +141,7 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "cos": library("cos"),
     "sqrt": _sqrt,
     "rsqrt": library("rsqrt"),
+    "erf": _erf,
     "floor": library("floor"),
     "ceil": library("ceil"),
     "trunc": library("trunc"),
@@ -153,7 +158,7 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     **{
         name: library(name)
         for name in (
-            "expm1 log10 log1p tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc "
+            "expm1 log10 log1p tan asin acos atan sinh cosh tanh asinh acosh atanh erfc "
             "erfinv lgamma atan2 hypot copysign nextafter fmod pow erfcx j0 j1 y0 y1"
         ).split()
     },
