@@ -115,7 +115,10 @@ class FrameContext:
         return None
 
     def above(self, node: ast.Attribute) -> str:
-        """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+        """Return what `super().name` is: "property", "method", "slot" for one of Python's own.
+
+        "" where that isn't known.
+        """
         return kind_above(self._frame, node.attr)
 
     def parent(self, node: ast.AST) -> ast.AST | None:

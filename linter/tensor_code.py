@@ -7,9 +7,11 @@ import ast
 from ..rules.base.facts import Array, ClassRef, Fact, Mapping, Sequence, Tensor, options
 from .analysis import parameters
 from .analysis.analyzer import Analyzer
-from .analysis.classes import is_module_class
+from .analysis.classes import is_module_class, resolve_ancestry
 from .analysis.construction import called_here
+from .analysis.members import METACLASSES
 from .analysis.stores import attributes
+from .analysis.tells import TENSOR_METHODS
 from .index import ClassInfo, FunctionInfo
 
 _QUIET_METHODS = frozenset(
@@ -48,12 +50,11 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
             return True
     if function.name == "__init__":
         return False
+    if function.name == "__call__" and _of_metaclass(analyzer, function):
+        return True  # a frame of its own wherever an object is made outside of a graph
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    if any(
-        isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy")
-        for node in function.nodes
-    ):
+    if any(map(_speaks_of_tensors, function.nodes)):
         return True
     if function.cls is not None and _reads_tensors(analyzer, function, function.cls):
         return True
@@ -71,6 +72,21 @@ def _calls_own_module(analyzer: Analyzer, function: FunctionInfo) -> bool:
             if isinstance(made, ClassRef) and is_module_class(analyzer, made.cls):
                 return True
     return False
+
+
+def _speaks_of_tensors(node: ast.AST) -> bool:
+    """Say whether a node names torch or NumPy, or calls a method that only tensors have."""
+    if type(node) is ast.Name:
+        return node.id in ("torch", "F", "np", "numpy")
+    if type(node) is ast.Call and type(node.func) is ast.Attribute:
+        name = node.func.attr
+        return name in TENSOR_METHODS or (name == "item" and not node.args)
+    return False
+
+
+def _of_metaclass(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    cls = function.cls
+    return cls is not None and not METACLASSES.isdisjoint(resolve_ancestry(analyzer, cls).external)
 
 
 def _makes_object(analyzer: Analyzer, function: FunctionInfo) -> bool:

@@ -98,7 +98,9 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Fact) -> None:
             continue
         row = _known_items(option, len(targets))
         if row is None:
-            row = (expressions.element_of(frame, option, node),) * len(targets)
+            head = option.head[: len(targets)] if isinstance(option, Sequence) else ()
+            each = expressions.element_of(frame, option, node)
+            row = (*head, *(each,) * (len(targets) - len(head)))
         columns = list(row) if columns is None else list(map(join, columns, row))
     for target, fact in zip(targets, columns or [UNKNOWN] * len(targets)):
         assign(frame, target, fact)

@@ -158,6 +158,26 @@ def _mapping(
     return UNKNOWN
 
 
+def mapping_item(mapping: Mapping, key: Fact) -> Fact:
+    """Return what `mapping[key]` is."""
+    if isinstance(key, Const):
+        found = mapping.get(key.value)
+        if found is not None:
+            return found
+        if mapping.kind != "dict" and isinstance(key.value, int) and mapping.items:
+            values = [fact for _, fact in mapping.items]
+            return values[key.value] if -len(values) <= key.value < len(values) else UNKNOWN
+        if mapping.items and not mapping.exact:
+            return mapping.other()  # none of the keys that are known
+    return mapping.element()
+
+
+def one_of(fact: Fact) -> Fact:
+    """Return what any of several values is: nothing is known of a tensor beside other things."""
+    kinds = {type(o) for o in options(fact) if not (isinstance(o, Const) and o.value is None)}
+    return UNKNOWN if Tensor in kinds and len(kinds) > 1 else fact
+
+
 def _keys(mapping: Mapping) -> Fact:
     if mapping.items:
         return join_all(const(key) for key, _ in mapping.items)

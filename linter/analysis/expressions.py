@@ -25,7 +25,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import binding, calls, construction, masks, members, subscripts
+from . import binding, calls, construction, containers, masks, members, subscripts
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
@@ -93,14 +93,7 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
     if isinstance(base, Sequence):
         return _sequence_item(base, key)
     if isinstance(base, Mapping):
-        if isinstance(key, Const):
-            found = base.get(key.value)
-            if found is not None:
-                return found
-            if base.kind != "dict" and isinstance(key.value, int) and base.items:
-                values = [fact for _, fact in base.items]
-                return values[key.value] if -len(values) <= key.value < len(values) else UNKNOWN
-        return base.element()
+        return containers.mapping_item(base, key)
     if isinstance(base, Instance):
         if isinstance(base.cls, str):
             sliced = isinstance(key, Sequence) and key.kind == "slice"
@@ -237,6 +230,7 @@ def _named_expr(frame: Frame, node: ast.NamedExpr) -> Fact:
 def _tuple(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Fact:
     kind = {ast.Tuple: "tuple", ast.List: "list"}.get(type(node), "set")
     items: list[Fact] | None = []
+    head: tuple[Fact, ...] = ()
     rest: Fact | None = None
     for elt in node.elts:
         if isinstance(elt, ast.Starred):
@@ -247,8 +241,8 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Fact:
                 continue
             each = element_of(frame, inner, elt)
             rest = each if rest is None else join(rest, each)
-            rest = join_all([rest, *(items or [])])
-            items = None
+            if items is not None:
+                head, items = tuple(items), None
         else:
             fact = evaluate(frame, elt)
             if items is not None:
@@ -257,7 +251,11 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Fact:
                 rest = fact if rest is None else join(rest, fact)
     if items is not None and len(items) <= 64:
         return Sequence(kind, tuple(items))
-    return Sequence(kind, None, rest if rest is not None else join_all(items or []))
+    if items is not None:
+        return Sequence(kind, None, join_all(items))
+    # what comes before something of unknown length has its place, and the rest none
+    elem = containers.one_of(join_all([*head, rest]))
+    return Sequence(kind, None, elem, head if kind == "tuple" else ())
 
 
 def _dict(frame: Frame, node: ast.Dict) -> Fact:

@@ -26,7 +26,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from . import calls, expressions, stores, subscripts
-from .classes import after, find_method, is_property
+from .classes import after, find_method, is_property, resolve_ancestry
 from .frame import Frame
 
 FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function")
@@ -171,9 +171,23 @@ def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fa
     found = stores.attributes(frame.analyzer, base.cls).get(name)
     if found is not None:
         return found
+    if name == "param_groups" and _optimizer(frame.analyzer.external_base(base.cls)):
+        return _PARAM_GROUPS
     if base.module and name in _MODULE_METHODS:
         return BoundMethod(Instance("torch.nn.Module", module=True), name)
     return UNKNOWN if frame.analyzer.inherited(base.cls, name) is None else BoundMethod(base, name)
+
+
+# What an optimizer holds: dicts with parameters under "params", and settings.
+_PARAM_GROUPS = Sequence(
+    "list",
+    None,
+    Mapping("dict", (("params", Sequence("list", None, Tensor(dtype="float", role="param"))),)),
+)
+
+
+def _optimizer(base: str) -> bool:
+    return base.startswith("torch.optim.") and base.endswith(".Optimizer")
 
 
 _MODULE_METHODS = frozenset(
@@ -212,12 +226,19 @@ def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
     return BoundMethod(Instance(base, module=isinstance(this, Instance) and this.module), node.attr)
 
 
+# Methods that `object` has in C, and classes that inherit them from there.
+_SLOTS = frozenset({"__repr__", "__str__", "__eq__", "__ne__", "__hash__"})
+_PLAIN_BASES = frozenset({"abc.ABC", "typing.Protocol", "typing.Generic"})
+METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 # What distributions of torch compute when it is asked for.
 _COMPUTED = frozenset("mean variance stddev mode batch_shape event_shape".split())
 
 
 def kind_above(frame: Frame, name: str) -> str:
-    """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+    """Return what `super().name` is: "property", "method", or "slot" for one of Python's in C.
+
+    "" where that isn't known.
+    """
     owner = frame.function.cls if frame.function is not None else None
     if owner is None:
         return ""
@@ -226,5 +247,11 @@ def kind_above(frame: Frame, name: str) -> str:
     method = after(frame.analyzer, owner if isinstance(cls, str) else cls, owner, name)
     if method is not None:
         return "property" if is_property(method) else "method"
+    found = resolve_ancestry(frame.analyzer, owner)
+    bases = set(found.external)
+    if name == "__call__" and bases & METACLASSES:
+        return "slot"
+    if name in _SLOTS and bases <= _PLAIN_BASES and (found.complete or not owner.node.bases):
+        return "slot"
     base = frame.analyzer.inherited(owner, name) or ""
     return "property" if base.startswith("torch.distributions.") and name in _COMPUTED else ""

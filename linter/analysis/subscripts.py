@@ -69,7 +69,7 @@ def index(frame: Frame, node: ast.Subscript, tensor: Tensor | Array, key: Fact) 
                 if option.dtype == "bool" and option.rank != 0:
                     ragged = True
                 ragged = ragged or getattr(option, "ragged", False)
-                rank = None
+                rank = _picked_rank(rank, option, len(keys))
             elif isinstance(option, FromTensor) and option.kind != "int":
                 rank = None
             elif isinstance(option, Sequence):
@@ -90,6 +90,15 @@ def index(frame: Frame, node: ast.Subscript, tensor: Tensor | Array, key: Fact) 
     if isinstance(tensor, Array):
         return Array(rank, tensor.dtype, tensor.constant, origin=origin, sure=tensor.sure)
     return Tensor(rank, tensor.dtype, False, ragged, origin=origin, sure=tensor.sure)
+
+
+def _picked_rank(rank: int | None, key: Tensor | Array, keys: int) -> int | None:
+    """Return the rank of what one index tensor picks out of a tensor of a rank, None if unknown."""
+    if rank is None or key.rank is None or keys > 1:
+        return None
+    if key.dtype == "int":
+        return rank - 1 + key.rank
+    return max(rank - key.rank, 0) + 1 if key.dtype == "bool" else None
 
 
 def attribute(frame: Frame, node: ast.Attribute, tensor: Tensor) -> Fact | None:

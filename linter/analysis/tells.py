@@ -38,7 +38,7 @@ _SEQUENCES = frozenset(
     "broadcast_tensors cartesian_prod pad_sequence column_stack".split()
 )
 # Tensor methods that nothing else in Python has.
-_METHODS = frozenset(
+TENSOR_METHODS = frozenset(
     "unsqueeze permute masked_fill masked_fill_ masked_select nonzero log_softmax "
     "expand_as view_as contiguous clamp clamp_ clamp_min clamp_max cumsum scatter_ scatter_add "
     "scatter_add_ index_select index_add_ index_add index_copy_ bmm logsumexp "
@@ -136,7 +136,7 @@ def _tensor(info: FunctionInfo, node: ast.AST) -> Tensor:
 
 def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.expr) -> Fact | None:
     if isinstance(node, ast.Attribute):
-        telling = node.attr in _METHODS or node.attr in _PROPERTIES
+        telling = node.attr in TENSOR_METHODS or node.attr in _PROPERTIES
         return _tensor(info, node) if telling else None
     if isinstance(node, ast.Call):
         return _call_tell(analyzer, info, node)

@@ -167,7 +167,9 @@ def _result(
             elif option.startswith("tensors:"):
                 alternatives.append(_several(last.rstrip("_"), one, int(option[8:])))
             elif option == "tensors":
-                alternatives.append(Sequence("tuple", None, one))
+                # of indices there is a tensor for each dimension, with a number for each element
+                each = replace(one, rank=1) if last in ("where", "nonzero") else one
+                alternatives.append(Sequence("tuple", None, each))
             else:
                 alternatives.append(simple(option))
         return join_all(alternatives)

@@ -102,7 +102,10 @@ class Context(Protocol):
         ...
 
     def above(self, node: ast.Attribute) -> str:
-        """Return what `super().name` is: "property" or "method", "" where that isn't known."""
+        """Return what `super().name` is: "property", "method", "slot" for one of Python's own.
+
+        "" where that isn't known.
+        """
         ...
 
     def parent(self, node: ast.AST) -> ast.AST | None:

@@ -15,8 +15,9 @@ class SuperProperty(Rule):
 
     ## What it does
     Flags a property that is read through `super()` and then used: its methods, arithmetic,
-    comparisons, items, as an argument of torch; and calls of what hangs on a method,
-    `super().method.__wrapped__(…)`.
+    comparisons, items, as an argument of torch; calls of what hangs on a method,
+    `super().method.__wrapped__(…)`; and methods of `object` and `type` that are called through
+    it: `super().__eq__(other)`, `super().__call__(…)` of a metaclass.
 
     ## Why it matters
     Dynamo (2.13) looks the attribute up on the class above and doesn't run the property. What is
@@ -30,14 +31,14 @@ class SuperProperty(Rule):
     the property: `Base.mean.fget(self)`.
 
     ## When it is safe
-    Methods called through `super()` are traced; so are attributes that aren't properties.
+    Methods in Python called through `super()` are traced; attributes that aren't properties, too.
     """
 
     code = "CL331"
     name = "super-property"
     summary = "a property read through super()"
     nodes = (ast.Attribute,)
-    graph_breaks = ("GB0156", "GB0088", "GB0055", "GB4841", "GB6215")
+    graph_breaks = ("GB0156", "GB0088", "GB0055", "GB4841", "GB6215", "GB0006")
     examples = (
         Example(
             bad="""
@@ -104,6 +105,28 @@ def f(x):
     return Narrow(x, 1.0).spread()
 """,
         ),
+        Example(
+            bad="""
+import torch
+
+class Named:
+    def __eq__(self, other):
+        return super().__eq__(other)  # error: CL331
+
+def f(x: torch.Tensor):
+    return x + 1 if Named().__eq__(x) is True else x
+""",
+            good="""
+import torch
+
+class Named:
+    def __eq__(self, other):
+        return self is other
+
+def f(x: torch.Tensor):
+    return x + 1 if Named().__eq__(x) is True else x
+""",
+        ),
     )
 
     def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
@@ -126,6 +149,12 @@ def f(x):
                 text = f"`{shown(node)}` is a property, which Dynamo doesn't run through `super()`"
                 certainty = Certainty.LIKELY if bound else None
                 yield Sighting(used, text, certainty=certainty)
+        elif kind == "slot" and isinstance(ctx.parent(node), ast.Call):
+            # objects are made without their metaclass where Dynamo sees them made
+            if node.attr != "__call__" or ctx.entry:
+                text = f"`{shown(node)}` is a method of Python's in C, which Dynamo doesn't call"
+                certainty = Certainty.LIKELY if node.attr == "__call__" else None
+                yield Sighting(node, text, certainty=certainty, graph_breaks=("GB0006",))
         elif kind == "method" and _method_called(ctx.parent(node), ctx):
             text = f"what hangs on `{shown(node)}` isn't known to Dynamo"
             yield Sighting(node, text, graph_breaks=("GB0156",))
