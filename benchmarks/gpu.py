@@ -178,6 +178,8 @@ def row(work: Work, way: str, args: argparse.Namespace) -> dict[str, Any]:
     """One cell of the table."""
     device = args.device
     record: dict[str, Any] = {"work": work.name, "way": way}
+    # Eager on a CPU rounds nothing to TF32, our interpreted kernels do.
+    tolerance = 1e-3 if work.tf32 and device == "cpu" else work.tolerance
     with precision(work):
         torch.manual_seed(1)
         inputs = work.inputs()
@@ -194,7 +196,7 @@ def row(work: Work, way: str, args: argparse.Namespace) -> dict[str, Any]:
         _sync(device)
         record["first_s"] = round(time.perf_counter() - start, 2)
         record["error"] = error(got, wanted)
-        record["right"] = record["error"] <= max(work.tolerance, 2 * record["eager_error"])
+        record["right"] = record["error"] <= max(tolerance, 2 * record["eager_error"])
         for _ in range(3):
             results(work, run, module, inputs)
         step = step_of(work, run, module)
