@@ -30,11 +30,16 @@ class _Column:
 class Dispatch:
     """The rules of a run by node type and callee name."""
 
-    def __init__(self, rules: Iterable[Rule], torch: TorchFacts) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], torch: TorchFacts, words: frozenset[str] | None = None
+    ) -> None:
+        """With `words`, rules that have triggers are left out unless one of them is there."""
         self._torch = torch
         self._columns: dict[type[ast.AST], _Column] = {}
         self._calls: dict[tuple[str, int], tuple[Rule, ...]] = {}
         for rule in rules:
+            if words is not None and rule.triggers and words.isdisjoint(rule.triggers):
+                continue
             for kind in rule.nodes:
                 column = self._columns.setdefault(kind, _Column())
                 column.rules.append(rule)

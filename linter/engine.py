@@ -39,7 +39,7 @@ class Linter:
         self._given: SourceFile | None = None
         chosen = all_rules() if rules is None else rules
         self._torch = load(options.target_torch or None)
-        self._region_rules = Dispatch((r for r in chosen if r.scope == "region"), self._torch)
+        self._region_candidates = [rule for rule in chosen if rule.scope == "region"]
         self._file_rules = [rule for rule in chosen if rule.scope == "file"]
         self._triggers = {word for rule in self._file_rules for word in rule.triggers}
         self._file_tables: dict[tuple[Rule, ...], Dispatch] = {}
@@ -47,9 +47,10 @@ class Linter:
 
     def _forget(self) -> None:
         """Start with an empty project: nothing is known of any module."""
-        self._selected: dict[ast.AST, Chosen] = {}
         self._settings: dict[ModuleInfo, frozenset[str]] = {}
-        self.project = Project(self.options)
+        watched = {word for rule in self._region_candidates for word in rule.triggers}
+        self.project = Project(self.options, watched)
+        self._choose_rules()
         if self._given is not None:
             self.project.open(self._given)
         self.analyzer = Analyzer(self.project, self._torch, self._inspect)
@@ -64,6 +65,12 @@ class Linter:
                 self.project.forget(changed.path)
         self._given = source
         self.project.open(source)
+
+    def _choose_rules(self) -> None:
+        """Leave out the rules none of whose words any module has."""
+        self._words = self.project.words
+        self._region_rules = Dispatch(self._region_candidates, self._torch, self._words)
+        self._selected: dict[ast.AST, Chosen] = {}
 
     def lint(self, source: SourceFile) -> FileResult:
         """Analyse the regions that start in a file, and the file's own use of torch.compile.
@@ -115,6 +122,8 @@ class Linter:
         function = frame.function
         if function is None:
             return ()
+        if self._words is not self.project.words:
+            self._choose_rules()
         selected = self._selected.get(function.node)
         if selected is None:
             nodes = (*function.nodes, function.node)

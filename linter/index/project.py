@@ -6,6 +6,7 @@ import ast
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,11 @@ class Project:
     look-up is recorded, whether or not it found a file: what a result depends on.
     """
 
-    def __init__(self, options: AnalysisOptions) -> None:
+    def __init__(self, options: AnalysisOptions, watched: Iterable[str] = ()) -> None:
+        """`watched` are words; `words` will be those that some module's text has."""
         self.options = options
+        self._watched = tuple(watched)
+        self.words: frozenset[str] = frozenset()
         self._by_path: dict[str, ModuleInfo | None] = {}
         self._digests: dict[str, str] = {}
         self._real: dict[str, str] = {}  # of every path that was loaded
@@ -84,6 +88,9 @@ class Project:
         self, name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
     ) -> ModuleInfo:
         self.size += len(source.text)
+        found = [word for word in self._watched if word in source.text]
+        if not self.words.issuperset(found):
+            self.words = self.words.union(found)
         return index_module(name, source.path, tree, source.text, package=package, root=root)
 
     @staticmethod

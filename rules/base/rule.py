@@ -84,7 +84,8 @@ class Rule:
     severity: ClassVar[Severity | None] = None  # None: follows from `breaks`
     scope: ClassVar[Literal["region", "file"]] = "region"
     callees: ClassVar[tuple[str, ...] | None] = None  # prefixes of callee names; None: any call
-    triggers: ClassVar[tuple[str, ...]] = ()  # scope "file": words of which the file must hold one
+    triggers: ClassVar[tuple[str, ...]] = ()  # words of which the file must hold one, or, with
+    # scope "region", any file of the project that was read
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def answers(self, name: str, torch: TorchFacts) -> bool:

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from ..base import (
     BOTH,
     Array,
+    Const,
     Context,
+    Extern,
     Fact,
     FromTensor,
     Mode,
     Sequence,
+    ShapeInt,
     Sighting,
+    Static,
     Tensor,
+    Unknown,
     options,
 )
 from ..base.reading import data_in, modes_of, shown
@@ -41,6 +46,9 @@ class Read:
         return isinstance(self.fact, FromTensor) and self.fact.how == "size"
 
 
+_PLAIN = frozenset({Const, Static, ShapeInt, Unknown, Extern})  # facts without tensor data
+
+
 def reads(test: ast.expr, ctx: Context) -> Iterator[Read]:
     """Yield what tensor data `bool(test)` asks for, operand by operand.
 
@@ -56,7 +64,7 @@ def reads(test: ast.expr, ctx: Context) -> Iterator[Read]:
         yield from reads(test.orelse, ctx)
     elif isinstance(test, ast.NamedExpr):
         yield from reads(test.value, ctx)
-    elif not is_membership(test, ctx):
+    elif type(ctx.fact(test)) not in _PLAIN and not is_membership(test, ctx):
         fact = ctx.truth(test)
         if fact is not None:
             found = data_in(ctx.fact(test)) or fact

@@ -70,8 +70,7 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a condition tests a data-dependent size."""
         if isinstance(node, ast.If):
-            if not raises(node.body) and not raises(node.orelse):
-                yield from of_size(node.test, ctx, "`if`")
+            yield from of_size(node.test, ctx, "`if`")
         elif isinstance(node, ast.IfExp):
             yield from of_size(node.test, ctx, "the conditional expression")
         elif isinstance(node, COMPREHENSIONS):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
+from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -81,7 +82,6 @@ class ModuleInside(Rule):
     name = "module-made-inside"
     summary = "modules or parameters made inside compiled code"
     nodes = (ast.Call,)
-    callees = ("torch.nn.",)
     graph_breaks = ("GB0264", "GB0119")
     examples = (
         Example(
@@ -177,6 +177,14 @@ def f(x):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee may make parameters."""
+        if name in _PARAMETERS:
+            return True
+        last = name.rpartition(".")[2]
+        made = last in _ALWAYS or last in _AFFINE
+        return made and name.startswith("torch.nn.") and torch.module(name) is not None
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a constructor that makes parameters."""
         assert isinstance(node, ast.Call)
@@ -188,20 +196,18 @@ def f(x):
             fact = ctx.fact(data) if data is not None else None
             if data is None or (isinstance(fact, Tensor) and not fact.role):
                 yield call_seen(node, callee, "a parameter can't be made inside a graph", "GB0264")
-        elif callee.name.startswith("torch.nn.") and self._makes(node, callee.name, ctx):
+        elif self._makes(node, callee.name, ctx):
             text = f"`{shown(node)}` makes parameters, which a graph can't"
             yield call_seen(node, callee, text, "GB0264")
 
     def _makes(self, node: ast.Call, name: str, ctx: Context) -> bool:
         last = name.rpartition(".")[2]
-        if ctx.torch.module(name) is None:
-            return False
         if last in _AFFINE:
             argument, position, default = _AFFINE[last]
             given = ctx.argument(node, position, argument)
             fact = ctx.fact(given) if given is not None else None
             return bool(fact.value) if isinstance(fact, Const) else default and given is None
-        return last in _ALWAYS
+        return True
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: where the parameters belong isn't known."""

@@ -9,6 +9,7 @@ from ..base import (
     BOTH,
     DEFAULT_ONLY,
     Code,
+    Const,
     Context,
     Declined,
     Example,
@@ -162,15 +163,19 @@ def f(x: torch.Tensor):
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for a draw that breaks, or an index that was drawn."""
         if isinstance(node, ast.Subscript):
-            yield from self._index(node, ctx)
-            return
+            return self._index(node, ctx)
         if isinstance(node, ast.BinOp):
-            drawn = drawn_with_numbers(ctx.fact(node.left), ctx.fact(node.right))
-            if drawn is not None:
-                text = f"`{shown(node)}` mixes a number drawn at random with Python's"
-                yield Sighting(node, text, drawn, graph_breaks=("GB0213",))
-            return
+            return self._mixed(node, ctx)
         assert isinstance(node, ast.Call)
+        return self._call(node, ctx)
+
+    def _mixed(self, node: ast.BinOp, ctx: Context) -> Iterator[Sighting]:
+        drawn = drawn_with_numbers(ctx.fact(node.left), ctx.fact(node.right))
+        if drawn is not None:
+            text = f"`{shown(node)}` mixes a number drawn at random with Python's"
+            yield Sighting(node, text, drawn, graph_breaks=("GB0213",))
+
+    def _call(self, node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         callee = ctx.callee(node)
         name = callee.name
         id = ""
@@ -191,6 +196,8 @@ def f(x: torch.Tensor):
 
     def _index(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         index = ctx.fact(node.slice)
+        if isinstance(index, Const):  # most of them
+            return
         drawn = drawn_in(index) or bound_in(index)
         if drawn is None or not isinstance(node.ctx, ast.Load):
             return

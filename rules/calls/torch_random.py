@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from ..base import (
+    Callee,
     Certainty,
     Code,
     Const,
@@ -53,6 +55,12 @@ def touches_state(name: str) -> bool:
     """Say whether a function reads or sets the state of torch's random numbers."""
     module, _, last = name.rpartition(".")
     return module in _PLACES and last in _SEEDS
+
+
+@cache
+def concerns_state(name: str) -> bool:
+    """Say whether a function touches the global state, or makes or is of a generator."""
+    return touches_state(name) or name == _GENERATOR or name.rpartition(".")[0] == _GENERATOR
 
 
 class TorchRandom(Rule):
@@ -123,6 +131,11 @@ def f(x, noise):
         """Yield a sighting for seeding, and for every use of a generator."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
+        if concerns_state(callee.name):
+            return self._touched(node, callee, ctx)
+        return _passed(node, ctx) if node.keywords and callee.project is None else iter(())
+
+    def _touched(self, node: ast.Call, callee: Callee, ctx: Context) -> Iterator[Sighting]:
         module, _, last = callee.name.rpartition(".")
         if touches_state(callee.name):
             text = f"`{shown(node)}` touches the state of a generator, which a graph can't hold"
@@ -131,8 +144,6 @@ def f(x, noise):
             yield call_seen(node, callee, "a generator can't be made inside a graph", "GB0363")
         elif module == _GENERATOR:
             yield call_seen(node, callee, f"`{shown(node)}` changes a generator", "GB7650")
-        elif callee.name.startswith("torch.") and callee.project is None:
-            yield from _passed(node, ctx)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: the numbers must stay what the seed says."""

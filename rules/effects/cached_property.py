@@ -51,6 +51,7 @@ class CachedProperty(Rule):
     name = "cached-property"
     summary = "`functools.cached_property` computed inside the region"
     nodes = (ast.Attribute,)
+    triggers = ("cached_property",)
     graph_breaks = ("GB0142",)
     examples = (
         Example(

@@ -10,6 +10,8 @@ from ..base.reading import shown, tensor_of
 from .handlers import caught, guarded
 
 _ERRORS = frozenset({"RuntimeError", "Exception", "BaseException", "LinAlgError", ""})
+_ITEMS = frozenset({"IndexError", "LookupError"})
+_CAUGHT = _ERRORS | _ITEMS
 _SHAPED = frozenset(
     {
         "matmul",
@@ -119,6 +121,8 @@ def f(x: torch.Tensor):
         """Yield a sighting for the operators of a try block that its handlers wait for."""
         assert isinstance(node, ast.Try)
         seen: set[int] = set()
+        if caught(node).isdisjoint(_CAUGHT):
+            return
         for part in guarded(node):
             line = getattr(part, "lineno", 0)
             if line in seen or not ctx.reached(part):
@@ -143,7 +147,7 @@ def _fails(part: ast.AST, guard: ast.Try, ctx: Context) -> bool:
     kinds = caught(guard)
     if kinds & _ERRORS and _may_fail(part, ctx):
         return True
-    return bool(kinds & {"IndexError", "LookupError"}) and _constant_item(part, ctx)
+    return bool(kinds & _ITEMS) and _constant_item(part, ctx)
 
 
 def _may_fail(node: ast.AST, ctx: Context) -> bool:

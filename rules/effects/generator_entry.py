@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import Code, Context, Example, Fix, Mode, Rule, Sighting
 from ..base.scopes import own
@@ -71,13 +71,14 @@ def witness():
         ),
     )
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting when the entry itself yields and a full graph is asked for."""
         assert isinstance(node, ast.FunctionDef)
         if node is not ctx.function or not ctx.entry or not ctx.options.fullgraph:
-            return
-        if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own(node)):
-            yield Sighting(node, f"`{node.name}` is a generator: a call runs nothing to capture")
+            return ()
+        if not any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own(node)):
+            return ()
+        return (Sighting(node, f"`{node.name}` is a generator: a call runs nothing to capture"),)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the function that returns a list."""

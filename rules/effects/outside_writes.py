@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from ..base import (
@@ -22,24 +23,30 @@ from ..base.scopes import bound, dotted, own, parameters, root
 _GROW = frozenset({"append", "extend", "insert", "appendleft", "setdefault"})
 
 
+@lru_cache(maxsize=8)  # one function is often checkpointed many times in a row
 def written_outside(
     function: Any, holders: frozenset[str] = frozenset()
-) -> Iterator[tuple[ast.stmt, str]]:
-    """Yield (statement, target) for writes of a FunctionInfo to what it didn't make itself.
+) -> tuple[tuple[ast.stmt, str], ...]:
+    """Return (statement, target) for writes of a FunctionInfo to what it didn't make itself.
 
     Writes to attributes of `self` and of captured objects, items of captured dicts and lists
     (those among `holders`, others where the key is a string), lists that grow, and names declared
     global or nonlocal. In-place writes to tensors are part of the graph, and not meant here.
     """
+    return tuple(_written(function, holders))
+
+
+def _written(function: Any, holders: frozenset[str]) -> Iterator[tuple[ast.stmt, str]]:
     node = function.node
     inner = set(bound(node)) | set(parameters(node))
     if function.cls is not None and parameters(node) and not _static(function):
         inner.discard(parameters(node)[0])  # `self` was there before
     outside: set[str] = set()
-    for part in own(node):
+    parts = list(own(node))
+    for part in parts:
         if isinstance(part, (ast.Global, ast.Nonlocal)):
             outside.update(part.names)
-    for part in sorted(own(node), key=lambda n: getattr(n, "lineno", 0)):
+    for part in sorted(parts, key=lambda n: getattr(n, "lineno", 0)):
         if isinstance(part, (ast.Assign, ast.AugAssign)):
             targets = part.targets if isinstance(part, ast.Assign) else [part.target]
             for target in targets:

@@ -126,8 +126,10 @@ def arguments(
         if parameter.rest and position is not None:
             for arg in call.args[position:]:
                 yield parameter, arg.value if isinstance(arg, ast.Starred) else arg
-        given = ctx.argument(call, position, parameter.keyword) if position is not None else None
-        if given is None:
+        given = None
+        if position is not None and (call.keywords or not parameter.rest):
+            given = ctx.argument(call, position, parameter.keyword)
+        if given is None and call.keywords:
             given = next((k.value for k in call.keywords if k.arg == parameter.keyword), None)
         if given is not None and not (parameter.rest and given in call.args):
             yield parameter, given

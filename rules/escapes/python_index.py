@@ -9,6 +9,7 @@ from ..base import (
     BOTH,
     DEFAULT_ONLY,
     Code,
+    Const,
     Context,
     Example,
     Fact,
@@ -18,11 +19,14 @@ from ..base import (
     Mode,
     Rule,
     Sequence,
+    ShapeInt,
     Sighting,
+    Static,
     Tensor,
     options,
 )
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import derived, held, read_in, read_number
 
 _FULLGRAPH = (Mode.FULLGRAPH,)
@@ -95,11 +99,18 @@ def f(x: torch.Tensor, which: torch.Tensor):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether one thing is asked for."""
+        return isinstance(node, ast.Subscript) and not isinstance(
+            node.slice, (ast.Slice, ast.Tuple)
+        )
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a Python container is asked for what a tensor decides."""
         assert isinstance(node, ast.Subscript)
-        if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-            yield from self._subscript(node, ctx)
+        index = ctx.fact(node.slice)
+        plain = isinstance(index, (Const, ShapeInt, Static))  # most of them
+        return iter(()) if plain else self._subscript(node, index, ctx)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the list stacked, and gathered from."""
@@ -108,8 +119,8 @@ def f(x: torch.Tensor, which: torch.Tensor):
         assert isinstance(sighting.node, ast.expr)
         yield from picked(sighting.node, ctx, code)
 
-    def _subscript(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
-        base, index = ctx.fact(node.value), ctx.fact(node.slice)
+    def _subscript(self, node: ast.Subscript, index: Fact, ctx: Context) -> Iterator[Sighting]:
+        base = ctx.fact(node.value)
         kinds = options(base)
         layers = any(isinstance(o, Instance) and o.module for o in kinds)
         listed = any(isinstance(o, Sequence) for o in kinds)

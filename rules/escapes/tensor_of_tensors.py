@@ -20,6 +20,7 @@ from ..base import (
     options,
 )
 from ..base.reading import shown
+from ..torch_facts import TorchFacts
 from .data import read_number
 
 _NAMES = frozenset({"torch.as_tensor", "torch.asarray", "torch.Tensor"})
@@ -50,7 +51,6 @@ class TensorOfTensors(Rule):
     name = "tensor-of-tensors"
     summary = "`torch.as_tensor` of a list of tensors"
     nodes = (ast.Call,)
-    callees = tuple(sorted(_NAMES))
     graph_breaks = ("GB4315",)
     examples = (
         Example(
@@ -69,10 +69,14 @@ def f(x: torch.Tensor):
         ),
     )
 
+    def answers(self, name: str, torch: TorchFacts) -> bool:
+        """Say whether the callee makes a tensor of a list, element by element."""
+        return name in _NAMES
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the list holds tensors or numbers read out of them."""
         assert isinstance(node, ast.Call)
-        if ctx.callee(node).name not in _NAMES or len(node.args) != 1:
+        if len(node.args) != 1:
             return
         for option in options(ctx.fact(node.args[0])):
             if isinstance(option, Sequence) and option.kind in ("list", "tuple"):

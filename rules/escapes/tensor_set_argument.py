@@ -72,19 +72,25 @@ PARAMS = [torch.ones(2), torch.zeros(3)]
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for the first use of every such parameter of an entry point."""
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         if not ctx.entry or node is not ctx.function:
-            return
+            return iter(())
+        return self._uses(node, ctx)
+
+    def _uses(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         names = {
             arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         }
         uses = [
             use
             for use in ctx.inside(node)
-            if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load) and use.id in names
+            if type(use) is ast.Name
+            and use.id in names
+            and type(use.ctx) is ast.Load
+            and _set_of_tensors(ctx.fact(use))
         ]
         for use in sorted(uses, key=lambda use: (use.lineno, use.col_offset)):
-            if use.id in names and _set_of_tensors(ctx.fact(use)):
+            if use.id in names:
                 names.discard(use.id)
                 text = f"`{use.id}` is a set of tensors: its elements can't be guarded on"
                 yield Sighting(use, text, ctx.fact(use))

@@ -91,10 +91,12 @@ def witness():
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a name in a loop becomes itself and more."""
         assert isinstance(node, ast.Assign)
-        call = node.value
-        if len(node.targets) != 1 or not isinstance(call, ast.Call) or not call.args:
-            return
-        loop = ctx.loop(node) if ctx.callee(call).name in JOINING else None
+        assert isinstance(node.value, ast.Call)
+        joins = ctx.callee(node.value).name in JOINING
+        return self._joined(node, node.value, ctx) if joins else iter(())
+
+    def _joined(self, node: ast.Assign, call: ast.Call, ctx: Context) -> Iterator[Sighting]:
+        loop = ctx.loop(node)
         if loop is None:
             return
         parts = call.args[0]

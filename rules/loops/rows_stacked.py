@@ -80,12 +80,14 @@ def f(x: torch.Tensor):
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when rows are iterated and the results joined."""
-        found = collected(node, ctx)
-        if found is None:
-            return
-        for source, fact in sources(found.iterable, ctx):
+        assert isinstance(node, (ast.For, ast.ListComp, ast.GeneratorExp))
+        iterable = node.iter if isinstance(node, ast.For) else node.generators[0].iter
+        for source, fact in sources(iterable, ctx):
             tensor = tensor_of(fact)
             if tensor is not None and not tensor.ragged:
+                found = collected(node, ctx)
+                if found is None:
+                    return
                 name = carried(node, ctx) if isinstance(node, ast.For) else ""
                 advice = f"`{name}` goes from row to row: scan" if name else "vectorise or vmap"
                 yield Sighting(

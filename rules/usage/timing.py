@@ -115,6 +115,8 @@ def witness():
             return
         calls = [part for part in body_nodes(node) if isinstance(part, ast.Call)]
         clocks = sorted(c.lineno for c in calls if ctx.callee(c).name in _CLOCKS)
+        if len(clocks) < 2:
+            return
         known = compiled_in(node, ctx)
         compiled = [call for call in calls if _runs_compiled(call, ctx, known)]
         for start, end in pairwise(clocks):
