@@ -23,7 +23,6 @@ from ...rules.base.facts import (
     Sequence,
     Static,
     Unknown,
-    const,
     join,
     join_all,
 )
@@ -32,7 +31,7 @@ from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
 from ..index.modules import absolute_import
 from . import annotations, classes, parameters, stores
-from .constants import EXTERN_VALUES
+from .constants import EXTERN_VALUES, Constants
 from .expressions import evaluate
 from .frame import Env, Frame, resumable, resumed, widen
 from .statements import run_body
@@ -61,6 +60,7 @@ class Analyzer:
         self.attribute_tables: dict[ClassInfo, dict[str, Fact]] = {}
         self.guesses: dict[FunctionInfo, Env] = {}
         self.aliases: dict[ast.expr, Fact] = {}
+        self.constants = Constants()
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self.mode_tests: dict[ast.expr, bool] = {}
         self.plain: set[str] = set()  # functions of torch that call, wrap and construct nothing
@@ -181,7 +181,7 @@ class Analyzer:
         if isinstance(node, ast.Name):
             return self.module_value(module, node.id)
         if isinstance(node, ast.Constant):
-            return const(node.value)
+            return self.constants[node]
         if isinstance(node, ast.Attribute):  # `nn.Linear`: leaves nothing in the frame
             frame = self._outside.get(module)
             if frame is None:

@@ -130,8 +130,12 @@ def _named_callee(name: str, sure: bool) -> Callee:
 
 
 def _callee(frame: Frame, function: Fact) -> Callee:
+    if isinstance(function, Unknown):
+        return _NO_CALLEE
     if isinstance(function, Extern):
         return _named_callee(function.name, function.sure)
+    if isinstance(function, Instance) and isinstance(function.cls, str):
+        return Callee(function.cls if function.module else function.cls + ".__call__", function)
     if isinstance(function, Function):
         names = function.function.decorator_names
         if names & DISABLING:
@@ -152,15 +156,16 @@ def _callee(frame: Frame, function: Fact) -> Callee:
             name = f"{base}.{function.name}" if base else name
         return Callee(name, receiver, sure=receiver.sure)
     if isinstance(function, Instance):
-        if isinstance(function.cls, str):
-            return Callee(function.cls if function.module else function.cls + ".__call__", function)
         name = "forward" if function.module else "__call__"
         project = find_method(frame.analyzer, function.cls, name)
         if project is not None and project.decorator_names & DISABLING:
             return Callee("torch.compiler.disable", function, project)
         base = frame.analyzer.external_base(function.cls) if project is None else ""
         return Callee(base, function, project)
-    return _named_callee("", True)
+    return _NO_CALLEE
+
+
+_NO_CALLEE = Callee()
 
 
 def method_name(receiver: Fact, name: str) -> str:

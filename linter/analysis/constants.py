@@ -1,8 +1,10 @@
-"""External names whose value, or whose answer, is known while capturing."""
+"""Constants, and external names whose value, or whose answer, is known while capturing."""
 
 from __future__ import annotations
 
-from ...rules.base.facts import Const, Fact, Static
+import ast
+
+from ...rules.base.facts import NONE, Const, Fact, Static, const
 
 # What Dynamo answers when traced code asks what is tracing it.
 CONSTANT_CALLS: dict[str, object] = {
@@ -40,3 +42,11 @@ EXTERN_VALUES: dict[str, Fact] = {
 
 # Methods that take a function of a module, and how much it gets beside: inputs, and outputs.
 HOOKS = {"register_forward_hook": 2, "register_forward_pre_hook": 1, "apply": 0}
+
+
+class Constants(dict[ast.Constant, Const]):
+    """The facts of constants in the source: the same one each time, which compares at once."""
+
+    def __missing__(self, node: ast.Constant) -> Const:
+        made = self[node] = NONE if node.value is None else const(node.value)
+        return made

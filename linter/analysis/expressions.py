@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 
 from ...rules.base.facts import (
-    NONE,
     UNKNOWN,
     Array,
     Const,
@@ -48,8 +47,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Fact:
 
 
 def _constant(frame: Frame, node: ast.Constant) -> Fact:
-    value = node.value
-    return NONE if value is None else Const(value, type(value).__name__)
+    return frame.analyzer.constants[node]
 
 
 def _name(frame: Frame, node: ast.Name) -> Fact:
@@ -63,10 +61,12 @@ def _name(frame: Frame, node: ast.Name) -> Fact:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
-    if isinstance(node.value, ast.Call) and members.is_super(node.value):
+    holder = node.value
+    if type(holder) is ast.Call and members.is_super(holder):
         return members.super_attribute(frame, node)
-    base = evaluate(frame, node.value)
-    if frame.holders and frame.env is not None:
+    base = evaluate(frame, holder)
+    plain = type(holder) is ast.Name and holder.id not in frame.holders
+    if not plain and frame.holders and frame.env is not None:
         path = path_of(node)
         if path is not None and path in frame.env:
             return frame.env[path]

@@ -270,6 +270,11 @@ def join(left: Fact, right: Fact) -> Fact:
     kind, other = type(left), type(right)
     if left is right or (kind is other and left == right):
         return left
+    if kind is Union and other is not Union and right in left.options:  # type: ignore[attr-defined]
+        known = left.options  # type: ignore[attr-defined]
+        told = left.origin is _first(known) and not left.rare
+        if told and left.sure is all(fact.sure for fact in known):
+            return left
     if kind is not Union and other is not Union:
         slot, beside = _slot(left), _slot(right)
         if slot == beside:
