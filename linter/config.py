@@ -17,11 +17,6 @@ from typing import Any
 from ..rules.base.finding import Severity
 from .model import AnalysisOptions
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pyright: ignore[reportMissingImports]
-
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 ENTRIES = ("explicit", "auto", "all")
 DEFAULT_EXCLUDE = (
@@ -196,6 +191,10 @@ def from_table(table: Mapping[str, Any], path: str) -> Settings:
 
 
 def _read_toml(path: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):  # many projects have no configuration
+        import tomllib
+    else:
+        import tomli as tomllib  # pyright: ignore[reportMissingImports]
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)

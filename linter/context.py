@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from ..rules.base.context import Callee, RegionOptions
 from ..rules.base.facts import UNKNOWN, Array, Const, Fact, FromTensor, Tensor, options
+from ..rules.base.walking import own_nodes, parents_of
 from ..rules.torch_facts import TorchFacts
 from .analysis.frame import Frame
 from .analysis.higher_order import apply
 from .analysis.members import kind_above
 from .analysis.usual import usual_truth
 from .compiled import compiled_by
-from .index.nodes import own_nodes, parents_of
 
 
 class FrameContext:

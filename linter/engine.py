@@ -13,6 +13,7 @@ from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Severity, 
 from ..rules.base.reading import made_at, shown
 from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
+from ..rules.base.walking import own_nodes
 from ..rules.torch_facts import load
 from .after_break import Seen, settle
 from .analysis.analyzer import Analyzer, Summary
@@ -22,7 +23,6 @@ from .context import FrameContext
 from .dispatch import Chosen, Dispatch
 from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
-from .index.nodes import own_nodes
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
 from .regions import Entry, entries, file_frames, speaks_of
 

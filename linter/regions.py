@@ -25,6 +25,7 @@ from ..rules.base.facts import (
     join_all,
     options,
 )
+from ..rules.base.walking import all_nodes
 from .analysis import parameters
 from .analysis.analyzer import MAX_DEPTH, Analyzer
 from .analysis.calls import DISABLING, OPAQUE
@@ -32,7 +33,6 @@ from .analysis.classes import find_method, is_module_class, resolve_ancestry
 from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
 from .index import ClassInfo, FunctionInfo, ModuleInfo
-from .index.nodes import all_nodes
 from .model import AnalysisOptions
 from .tensor_code import handles_tensors
 

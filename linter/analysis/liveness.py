@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...rules.base.rewriting import Boundary, Names
 from ...rules.base.scopes import parameters
-from ..index.nodes import own_nodes
+from ...rules.base.walking import own_nodes
 
 _NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

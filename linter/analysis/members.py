@@ -156,6 +156,8 @@ def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fa
         return BoundMethod(base, name)
     method = find_method(frame.analyzer, base.cls, name)
     if method is not None:
+        if not method.decorators:
+            return Function(method, base)
         if is_property(method):
             return calls.call_function(frame, node, Function(method, base), [], {})
         names = {getattr(d, "id", "") for d in method.decorators}

@@ -90,9 +90,12 @@ def constructor_calls(owner: ClassInfo) -> dict[str, ast.Call]:
     return table
 
 
-def assigned_attributes(method: FunctionInfo) -> set[str]:
-    """Return the names of the attributes that a method assigns on its object."""
-    return {attr for attr, _, _ in _assignments(method)}
+def state(cls: ClassInfo) -> frozenset[str]:
+    """Return the names of the attributes that methods assign, `__init__` left out."""
+    if cls.state is None:
+        methods = [method for method in cls.methods.values() if method.name != "__init__"]
+        cls.state = frozenset(attr for method in methods for attr, _, _ in _assignments(method))
+    return cls.state
 
 
 def _assignments(method: FunctionInfo) -> list[tuple[str, ast.expr | None, bool]]:

@@ -23,6 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
+from ...rules.base.walking import all_nodes
 from ..index import ClassInfo, FunctionInfo
 from . import classes, parameters, stores
 from .frame import Env, Frame
@@ -40,7 +41,7 @@ def asks_mode(frame: Frame, test: ast.expr) -> bool:
     """Say whether a test asks for the mode that a module is in."""
     known = frame.analyzer.mode_tests.get(test)
     if known is None:
-        names = (node.attr for node in ast.walk(test) if type(node) is ast.Attribute)
+        names = (node.attr for node in all_nodes(test) if type(node) is ast.Attribute)
         known = frame.analyzer.mode_tests[test] = "training" in names
     return known
 
@@ -146,12 +147,7 @@ def _initial(analyzer: Analyzer, cls: ClassInfo, name: str) -> Fact | None:
     An attribute that other methods assign is state, not configuration.
     """
     owners = classes.resolve_ancestry(analyzer, cls).classes
-    if any(
-        name in stores.assigned_attributes(method)
-        for owner in owners
-        for method in owner.methods.values()
-        if method.name != "__init__"
-    ):
+    if any(name in stores.state(owner) for owner in owners):
         return None
     for owner in owners:
         made = owner.methods.get("__init__")

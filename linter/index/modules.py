@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .nodes import global_names, identifiers_in, own_nodes, parents_of
+from ...rules.base.walking import own_nodes, parents_of
+from .names import global_names, identifiers_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -161,6 +162,7 @@ class ClassInfo:
     methods: dict[str, FunctionInfo] = field(default_factory=dict, repr=False)
     attributes: dict[str, Assigned] = field(default_factory=dict, repr=False)
     ancestry: Ancestry | None = field(default=None, repr=False)  # once it has been resolved
+    state: frozenset[str] | None = field(default=None, repr=False)  # see `analysis.stores`
 
     @property
     def name(self) -> str:

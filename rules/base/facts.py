@@ -396,12 +396,5 @@ def _merge_mappings(a: Mapping, b: Mapping, origin: Origin | None, sure: bool) -
     for key in keys.values():
         left, right = a.get(key), b.get(key)
         items.append((key, join(left or right or UNKNOWN, right or left or UNKNOWN)))
-    return Mapping(
-        a.kind,
-        tuple(items),
-        join(a.key, b.key),
-        join(a.elem, b.elem),
-        a.exact and b.exact,
-        origin=origin,
-        sure=sure,
-    )
+    key, elem, exact = join(a.key, b.key), join(a.elem, b.elem), a.exact and b.exact
+    return Mapping(a.kind, tuple(items), key, elem, exact, origin=origin, sure=sure)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 
 from .context import Context
 from .facts import Instance, options
+from .walking import own_nodes as own
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -28,17 +28,6 @@ def root(node: ast.AST) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def own(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, not those of functions and classes nested in it."""
-    body = getattr(function, "body", [])
-    stack: list[ast.AST] = list(body) if isinstance(body, list) else [body]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, _NESTED):
-            stack.extend(ast.iter_child_nodes(node))
 
 
 def assignments(name: str, function: ast.AST) -> list[ast.Assign]:
