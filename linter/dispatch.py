@@ -34,7 +34,7 @@ class Dispatch:
         self, rules: Iterable[Rule], torch: TorchFacts, words: frozenset[str] | None = None
     ) -> None:
         """With `words`, rules that have triggers are left out unless one of them is there."""
-        self._torch = torch
+        self._torch, self.words = torch, words
         self._columns: dict[type[ast.AST], _Column] = {}
         self._calls: dict[tuple[str, int], tuple[Rule, ...]] = {}
         for rule in rules:

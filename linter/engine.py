@@ -68,8 +68,7 @@ class Linter:
 
     def _choose_rules(self) -> None:
         """Leave out the rules none of whose words any module has."""
-        self._words = self.project.words
-        self._region_rules = Dispatch(self._region_candidates, self._torch, self._words)
+        self._region_rules = Dispatch(self._region_candidates, self._torch, self.project.words)
         self._selected: dict[ast.AST, Chosen] = {}
 
     def lint(self, source: SourceFile) -> FileResult:
@@ -122,7 +121,7 @@ class Linter:
         function = frame.function
         if function is None:
             return ()
-        if self._words is not self.project.words:
+        if self._region_rules.words is not self.project.words:
             self._choose_rules()
         selected = self._selected.get(function.node)
         if selected is None:

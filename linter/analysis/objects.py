@@ -128,6 +128,8 @@ def module_call(
     origin = frame.origin(node, f"`{text}`", source.origin if source is not None else None)
     rank = source.rank if source is not None else None
     tensor = Tensor(rank, "float", origin=origin)
+    if kind == "tensor":
+        return tensor
     parts = [_module_part(part, tensor) for part in kind.split(",")]
     return parts[0] if len(parts) == 1 else Sequence("tuple", tuple(parts))
 

@@ -54,32 +54,33 @@ def bind(
     annotation, its documentation or its uses say.
     """
     takes = info.signature
-    env: Env = dict(zip(takes.positional, args))
+    given: Env = dict(zip(takes.positional, args))
+    extra = []
+    for name, fact in kwargs.items():
+        if name in takes.named:
+            given[name] = fact
+        else:
+            extra.append((name, fact))
+    env: Env = {}
+    guessed: Env | None = None
+    for name, param in takes.named.items():
+        fact = given.get(name)
+        if fact is None and name in takes.defaults and not unknown_rest:
+            fact = analyzer.static_value(info.module, takes.defaults[name])
+        elif fact is None or isinstance(fact, Unknown):
+            if guessed is None:
+                guessed = guess(analyzer, info)
+            fact = guessed.get(name, UNKNOWN)
+        elif isinstance(fact, Union) and param.annotation is not None:
+            fact = _declared_rest(fact, analyzer.annotation(info.module, param.annotation))
+        env[name] = fact
     if takes.vararg:
         rest = tuple(args[len(takes.positional) :])
         exact = not unknown_rest and len(rest) <= 16
         env[takes.vararg] = Sequence("tuple", rest) if exact else Sequence("tuple", None, UNKNOWN)
-    extra = []
-    for name, fact in kwargs.items():
-        if name in takes.named:
-            env[name] = fact
-        else:
-            extra.append((name, fact))
     if takes.kwarg:
         env[takes.kwarg] = Mapping("dict", tuple(extra), exact=not unknown_rest)
-    guessed: Env | None = None
-    for name, param in takes.named.items():
-        fact = env.get(name)
-        if fact is None and name in takes.defaults and not unknown_rest:
-            env[name] = analyzer.static_value(info.module, takes.defaults[name])
-        elif fact is None or isinstance(fact, Unknown):
-            if guessed is None:
-                guessed = guess(analyzer, info)
-            env[name] = guessed.get(name, UNKNOWN)
-        elif isinstance(fact, Union) and param.annotation is not None:
-            declared = analyzer.annotation(info.module, param.annotation)
-            env[name] = _declared_rest(fact, declared)
-    return {name: env[name] for name in takes.order if name in env}
+    return env
 
 
 def _declared_rest(fact: Union, declared: Fact) -> Fact:

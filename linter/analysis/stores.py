@@ -151,7 +151,7 @@ def _stored_on(this: str, stores: dict[str, Fact]) -> dict[str, Fact]:
 def _registered(frame: Frame, method: FunctionInfo, this: str) -> Iterator[tuple[str, Fact]]:
     """Yield attributes made by register_buffer, register_parameter and add_module calls."""
     for node in method.nodes:
-        if not (isinstance(node, ast.Call) and _is_own(node.func, this) and node.args):
+        if not (type(node) is ast.Call and _is_own(node.func, this) and node.args):
             continue
         name = node.args[0]
         kind = node.func.attr  # type: ignore[attr-defined]

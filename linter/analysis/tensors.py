@@ -201,6 +201,7 @@ def _tensor(
     ragged = any(t.ragged for t in inputs)
     rank = None
     single = False
+    tags = frame.analyzer.torch.tags(name)
     reduced = {"dim", "axis"} & kwargs.keys()
     positional = args[1:] if not name.startswith("torch.Tensor.") else args
     if stem in REDUCE:
@@ -208,10 +209,10 @@ def _tensor(
             rank, single, ragged = 0, True, False
         elif primary is not None and primary.rank is not None and "keepdim" not in kwargs:
             rank = max(primary.rank - 1, 0)
-    elif stem in RAGGED or "dynamic_output_shape" in frame.analyzer.torch.tags(name):
+    elif stem in RAGGED or "dynamic_output_shape" in tags:
         ragged = stem != "repeat_interleave" or _tensor_repeats(args, kwargs, name)
         rank = 2 if stem == "nonzero" else 1
-    elif stem in _SAME or "pointwise" in frame.analyzer.torch.tags(name):
+    elif stem in _SAME or "pointwise" in tags:
         ranks = {t.rank for t in inputs}
         rank = ranks.pop() if len(ranks) == 1 else None
         single = bool(inputs) and all(t.single for t in inputs)
@@ -230,7 +231,7 @@ def _tensor(
         rank = primary.rank + 1
     dtype = result_dtype(stem, inputs, values, kwargs)
     known = stem in _SCALARS and _known_number(args)
-    if not inputs and values and "pointwise" in frame.analyzer.torch.tags(name):
+    if not inputs and values and "pointwise" in tags:
         # `torch.div(size, 2)`: Dynamo knows the value of what plain numbers give, also of those
         # that broke the graph where they were read
         known = _number(values[0]) and all(_number(v) or isinstance(v, Unknown) for v in values)

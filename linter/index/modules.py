@@ -39,7 +39,7 @@ class Signature:
     """The parameters of a function.
 
     `named` are those that can be passed by name (positional-only ones are counted among them), by
-    name; `vararg` and `kwarg` are "" where there are none; `order` lists them all, `*args` last.
+    name; `vararg` and `kwarg` are "" where there are none.
     """
 
     positional: tuple[str, ...]
@@ -47,7 +47,6 @@ class Signature:
     vararg: str
     kwarg: str
     defaults: dict[str, ast.expr]
-    order: tuple[str, ...]
 
 
 def _signature(spec: ast.arguments) -> Signature:
@@ -63,7 +62,6 @@ def _signature(spec: ast.arguments) -> Signature:
         stars[0],
         stars[1],
         defaults,
-        (*named, *(star for star in stars if star)),
     )
 
 

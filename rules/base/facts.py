@@ -248,7 +248,7 @@ def const(value: Any, origin: Origin | None = None) -> Const:
 
 def options(fact: Fact) -> tuple[Fact, ...]:
     """Return the alternatives of a fact: those of a Union, else the fact alone."""
-    return fact.options if isinstance(fact, Union) else (fact,)
+    return fact.options if type(fact) is Union else (fact,)
 
 
 def join_all(facts: Any) -> Fact:
