@@ -96,6 +96,8 @@ class _Search:
                 tried, verdict = self._attempt(wanted, levels, level, alone)
                 if tried is None:
                     break
+                if tried.text == held.text:
+                    continue  # it was withdrawn
                 for key in group - kept.keys():
                     verdicts[key] = verdict
                 if verdict.held:
