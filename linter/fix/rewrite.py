@@ -110,6 +110,8 @@ def _new_findings(
 
 
 def _is_worse(subject: Subject, change: Change) -> bool:
+    if change.fix not in change.finding.fixes:
+        return False  # others made it possible: it is for a later text
     function = _function(change.finding)
     after = subject.lint(apply_fixes(subject.source.text, [change.fix]))
     before = sum(_function(finding) == function for finding in subject.findings)

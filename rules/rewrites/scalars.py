@@ -19,7 +19,7 @@ from ..base.facts import Array, Const, FromTensor, Sequence, Tensor, options
 from ..base.finding import Fix
 from ..base.reading import shown, tensor_of
 from ..base.rewriting import Code, Declined
-from ..base.scopes import own
+from ..base.scopes import dotted, own
 from .arrays import number_by_torch
 from .editing import Changes
 from .gathering import gather, read_from
@@ -131,7 +131,7 @@ def _detached(source: ast.expr, fact: Tensor, uses: Uses, ctx: Context) -> str:
 
 def cut_off(source: ast.expr, fact: Tensor, ctx: Context) -> str:
     """Return ".detach()" unless the value surely has no gradient."""
-    if fact.dtype in ("int", "bool") or _without_gradient(source):
+    if fact.dtype in ("int", "bool") or _without_gradient(source, ctx):
         return ""
     for parent in ctx.ancestors(source):
         if isinstance(parent, ast.With):
@@ -145,15 +145,22 @@ def cut_off(source: ast.expr, fact: Tensor, ctx: Context) -> str:
     return ".detach()"
 
 
-def _without_gradient(node: ast.expr) -> bool:
-    """Say whether a chain of calls holds one whose value has no gradient, such as `argmax`."""
+def _without_gradient(node: ast.expr, ctx: Context) -> bool:
+    """Say whether a chain of calls holds one whose value has no gradient, such as `argmax`.
+
+    A mask has none, unless it is multiplied with: then it may be one of weights.
+    """
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _NO_GRADIENT:
             return True
         node = node.func.value
-    if isinstance(node, ast.Name):
-        return "mask" in node.id.lower()
-    return isinstance(node, ast.Attribute) and (node.attr == "data" or "mask" in node.attr.lower())
+    name = dotted(node)
+    if "mask" not in name.rpartition(".")[2].lower():
+        return isinstance(node, ast.Attribute) and node.attr == "data"
+    products = [n for n in own(ctx.function) if isinstance(n, ast.BinOp)]
+    return not any(
+        isinstance(n.op, ast.Mult) and name in (dotted(n.left), dotted(n.right)) for n in products
+    )
 
 
 def test_of_equality(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:

@@ -6,6 +6,65 @@ TENSOR = "[(torch.randn(3, requires_grad=True),)]"
 
 PAIRS = [
     (
+        "lists that get too long are broken open",
+        "CL302",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def f(x: torch.Tensor, kwargs: dict):
+    known = {"alpha", "beta"}
+    strange_ones = [key for key in kwargs.keys() if key not in known if key not in ("_alph", "_z")]
+    if len(strange_ones) > 0:
+        logger.warning(f"{strange_ones} are not expected")
+    return x * 2
+
+
+def g(x: torch.Tensor, kwargs: dict):
+    strange = [kwargs.get("a_name"), kwargs.get("another"), kwargs.get("third_one"), kwargs.pop, 1]
+    if len(strange) > 4:
+        logger.warning(f"{strange} are not expected")
+    return x * 2
+""",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def f(x: torch.Tensor, kwargs: dict):
+    if not torch.compiler.is_compiling():
+        known = {"alpha", "beta"}
+        strange_ones = [
+            key for key in kwargs.keys() if key not in known if key not in ("_alph", "_z")
+        ]
+        if len(strange_ones) > 0:
+            logger.warning(f"{strange_ones} are not expected")
+    return x * 2
+
+
+def g(x: torch.Tensor, kwargs: dict):
+    if not torch.compiler.is_compiling():
+        strange = [
+            kwargs.get("a_name"),
+            kwargs.get("another"),
+            kwargs.get("third_one"),
+            kwargs.pop,
+            1,
+        ]
+        if len(strange) > 4:
+            logger.warning(f"{strange} are not expected")
+    return x * 2
+""",
+        "[(torch.randn(3, requires_grad=True), {})]",
+    ),
+    (
         "a counter of the module stays",
         "CL301",
         """\

@@ -36,7 +36,9 @@ OFFERS: dict[str, list[str | tuple[str, Safety]]] = {
     "bad_safe": [("good_safe", Safety.SAFE)],
     "bad_unsafe": [("good_unsafe", Safety.UNSAFE)],
     "bad_lock": [("good_lock", Safety.SAFE)],
+    "bad_open": ["good_lock\n    pass\n    pass\n    pass"],
     "bad_locked": ["wrong_locked"],  # once the text has a `good_lock`
+    "bad_locked_worse": ["bad_x + bad_x"],
     "bad_syntax": ["good ("],
     "bad_worse": ["bad_x + bad_x"],
     "bad_half": ["need_other"],
@@ -69,7 +71,7 @@ class Subject:
                 function = named[1]
             for match in re.finditer(r"bad_\w+", line):
                 span = Span(number, match.start() + 1, number, match.end() + 1)
-                locked = match[0] == "bad_locked" and "good_lock" not in text
+                locked = match[0].startswith("bad_locked") and "good_lock" not in text
                 found.append(self._finding("locked" if locked else match[0], span, function))
         return tuple(found)
 
@@ -267,3 +269,11 @@ def test_what_is_not_proved_is_never_applied() -> None:
         made = repaired(text, prover=Prover(judge))
         plain = made.text.replace("good_safe", "bad_safe").replace("good_lock", "bad_lock")
         assert made.text in held or plain in {text, *held}, seed
+
+
+def test_what_a_later_round_makes_worse_is_withdrawn_there() -> None:
+    """Its edits are for the later text: in the first one they would cut into what follows."""
+    text = "def f():\n    bad_open\n    bad_locked_worse\n\n\ndef g():\n    good\n"
+    made = repaired(text)
+    assert made.text == text.replace("bad_open", OFFERS["bad_open"][0])  # type: ignore[arg-type]
+    assert len(made.problems) == 1

@@ -36,6 +36,20 @@ def f(x: torch.Tensor, mask: torch.Tensor):
         "[(torch.randn(5,4),torch.tensor([True,False,True,True,False])),(torch.randn(5,4),torch.zeros(5,dtype=torch.bool)),(torch.randn(5,4),torch.ones(5,dtype=torch.bool))]",
     ),
     Pair(
+        "item of a mask that weighs",
+        """
+def f(x: torch.Tensor, mask: torch.Tensor):
+    n = mask.sum().item()
+    return (x * mask).sum() / max(n, 1)
+""",
+        """
+def f(x: torch.Tensor, mask: torch.Tensor):
+    n = mask.sum().detach()
+    return (x * mask).sum() / n.clamp(min=1)
+""",
+        "[(torch.randn(5, 4), torch.rand(5, 4)), (torch.randn(5, 4), torch.zeros(5, 4))]",
+    ),
+    Pair(
         "loop total",
         """
 def f(x: torch.Tensor):
