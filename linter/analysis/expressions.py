@@ -318,6 +318,8 @@ def _element_of(frame: Frame, fact: Fact, node: ast.AST) -> Fact:
         origin = frame.origin(node, "a row of it", fact.origin)
         return Tensor(rank, fact.dtype, origin=origin, sure=fact.sure)
     if isinstance(fact, Array):
+        if fact.dtype == "object":
+            return UNKNOWN  # an element is whatever was put in
         rank = fact.rank - 1 if fact.rank else None
         return Array(rank, fact.dtype, fact.constant, origin=fact.origin, sure=fact.sure)
     if isinstance(fact, Mapping):
