@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Fact, Instance, Rule, Sighting, Tensor, options
-from ..base.facts import Unknown
+from ..base.facts import Union, Unknown
 from ..base.reading import shown
 
 _NAMES: dict[type[ast.AST], str] = {
@@ -22,6 +22,7 @@ _NAMES: dict[type[ast.AST], str] = {
     ast.BitOr: "or",
     ast.BitXor: "xor",
 }
+_OBJECTS = frozenset({Instance, Union})  # of what facts of objects are
 _TENSORS = ("torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.")
 
 
@@ -130,6 +131,8 @@ def f(x: torch.Tensor):
             return
         assert isinstance(node, ast.BinOp)
         left, right = ctx.fact(node.left), ctx.fact(node.right)
+        if _OBJECTS.isdisjoint((type(left), type(right))):
+            return
         name = _NAMES[type(node.op)]
         for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
             this = _overloads(one, method)

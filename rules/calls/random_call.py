@@ -14,11 +14,13 @@ from ..base import (
     Declined,
     Example,
     Fix,
+    FromTensor,
     Mapping,
     Rule,
     Sequence,
     Sighting,
     Tensor,
+    Union,
     options,
 )
 from .draws import bound_in, drawn_in, drawn_with_numbers, number_drawn
@@ -28,6 +30,7 @@ from .stdlib import break_id
 # Dynamo wraps these: each call draws a new number when the graph runs.
 _FUNCTIONS = frozenset({"random.randint", "random.randrange", "random.uniform"})
 _METHODS = frozenset({"random", "randint", "randrange", "uniform", "seed", "getstate", "setstate"})
+_DRAWN = frozenset({FromTensor, Union})  # of what facts of drawn numbers are
 # What makes another number of one that was drawn, and the modes in which that breaks.
 _CONVERSIONS = {
     "builtins.int": DEFAULT_ONLY,
@@ -170,7 +173,10 @@ def f(x: torch.Tensor):
         return self._call(node, ctx)
 
     def _mixed(self, node: ast.BinOp, ctx: Context) -> Iterator[Sighting]:
-        drawn = drawn_with_numbers(ctx.fact(node.left), ctx.fact(node.right))
+        left, right = ctx.fact(node.left), ctx.fact(node.right)
+        if _DRAWN.isdisjoint((type(left), type(right))):
+            return
+        drawn = drawn_with_numbers(left, right)
         if drawn is not None:
             text = f"`{shown(node)}` mixes a number drawn at random with Python's"
             yield Sighting(node, text, drawn, graph_breaks=("GB0213",))

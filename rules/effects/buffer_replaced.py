@@ -97,6 +97,14 @@ class f(nn.Module):
         ),
     )
 
+    def concerns(self, node: ast.AST, torch: object) -> bool:
+        """Say whether an attribute is set to what a call gives."""
+        return (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Call)
+        )
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for an attribute of a module that is set to a buffer."""
         assert isinstance(node, ast.Assign)

@@ -16,10 +16,12 @@ from ..base import (
     Sequence,
     Sighting,
     Tensor,
+    Union,
     options,
 )
 from ..base.reading import shown
 
+_HOLDERS = frozenset({Tensor, Array, Sequence, Union})  # facts that may be, or hold, such a value
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -118,10 +120,14 @@ def f(x: torch.Tensor):
         after = 0
         made: Iterator[Fact | None] = iter(())
         if isinstance(node, ast.Assign):
+            given = ctx.fact(node.value)
+            if type(given) not in _HOLDERS or getattr(given, "role", "sparse") != "sparse":
+                return
             after = node.end_lineno or node.lineno
-            made = _bound(node.targets[0], ctx.fact(node.value))
+            made = _bound(node.targets[0], given)
         elif node is ctx.function:
-            made = map(_opaque, ctx.given.values())
+            told = (fact for fact in ctx.given.values() if type(fact) in _HOLDERS)
+            made = (_opaque(f) for f in told if getattr(f, "role", "sparse") == "sparse")
         fact = next(filter(None, made), None)
         if fact is None:
             return
