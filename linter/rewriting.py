@@ -183,7 +183,7 @@ class FrameCode:
         """Columns that this file's formatter fills, by its longest line of code."""
         code = (line for line in self._text.split("\n") if not line.lstrip().startswith("#"))
         longest = max(map(len, code), default=0)
-        return next((width for width in (88, 100) if longest <= width), 120)
+        return next((width for width in (88, 100, 119) if longest <= width), 120)
 
     @property
     def module(self) -> ast.Module:

@@ -182,6 +182,11 @@ class _Splitter:
         elif isinstance(node, (ast.Tuple, ast.List)) and text[0] in "([":
             ends = (prefix + text[0], text[-1] + suffix)
             return self._brackets(node, list(node.elts), ends, indent, 1)
+        elif isinstance(node, ast.Lambda):
+            head = self._slice(node.col_offset, node.body.col_offset)
+            body = indent + self.step + self._own(node.body)
+            if not head.endswith("(") and len(body) <= self.width:
+                return [f"{indent}{prefix}{head}(", body, f"{indent}){suffix}"]
         return [indent + prefix + text + suffix]
 
     def _brackets(

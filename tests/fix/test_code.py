@@ -11,6 +11,7 @@ from compile_lint.linter.engine import Linter
 from compile_lint.linter.fix.edits import apply_fixes
 from compile_lint.linter.model import AnalysisOptions, SourceFile
 from compile_lint.rules.base import Code, Context, Declined, Fix, Rule, Sighting
+from compile_lint.rules.rewrites.layout import statement
 
 HEAD = "import torch\n\n\n"
 
@@ -155,3 +156,20 @@ def test_flow() -> None:
         return border.results, border.partial, code.bound_before(branch), code.live_after(branch)
 
     assert ask(text, question) == ({"c"}, {"c"}, {"x", "y", "a"}, {"c", "a"})
+
+
+def test_a_lambda_that_gets_too_long_is_put_in_parentheses() -> None:
+    """As `ruff format` breaks it."""
+    text = "torch._check(n != 0, lambda: 'a message that is long enough for a line')"
+    assert statement("", text, "    ", 58, "    ") == [
+        "    torch._check(",
+        "        n != 0,",
+        "        lambda: (",
+        "            'a message that is long enough for a line'",
+        "        ),",
+        "    )",
+    ]
+    short = text.replace(" that is long enough", "")
+    assert statement("", short, "    ", 50, "    ")[1:-1] == [
+        "        n != 0, lambda: 'a message for a line'"
+    ]
