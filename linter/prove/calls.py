@@ -99,56 +99,40 @@ def call(
         part: Ask for gradients of some arguments only, one of `PARTS`, and of all parameters.
         mutable: Compute gradients even where a tensor was written to that autograd had saved.
     """
-    if mutable:
-        # `allow_mutation_on_saved_tensors` overlooks what is written through a view.
-        with torch.autograd.graph.saved_tensors_hooks(_apart, _itself):
-            return _call(fn, args, kwargs, owner, module, keeper, gradients, nonleaf, part, mutable)
-    return _call(fn, args, kwargs, owner, module, keeper, gradients, nonleaf, part, mutable)
-
-
-def _call(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    owner: torch.nn.Module | object | None,
-    module: types.ModuleType,
-    keeper: Callable[[], Keeper],
-    gradients: bool,
-    nonleaf: bool,
-    part: str,
-    mutable: bool,
-) -> Outcome:
-    outcome = Outcome(mutable=mutable)
-    wanted: dict[str, torch.Tensor] = {}
-    if gradients:
-        wanted = _ask(args, kwargs, part)
-        if nonleaf:
-            args, kwargs = replace((args, kwargs), lambda _, leaf: _step(leaf))
-    seed_all(SEED + 1)
-    started = time.perf_counter()
-    output = None
-    with settled():
-        try:
-            output = fn(*args, **kwargs)
-            if isinstance(output, types.GeneratorType):
-                output = list(itertools.islice(output, _PIECES))
-        except (Exception, SystemExit) as error:
-            outcome.error = error
-    outcome.seconds = time.perf_counter() - started
-    outcome.random = random_state()
-    if gradients and outcome.error is None:
-        if isinstance(owner, torch.nn.Module):
-            for name, parameter in owner.named_parameters():
-                if parameter.requires_grad:
-                    wanted[f"self.{name}"] = parameter
-        _differentiate(outcome, output, (args, kwargs), wanted)
-    outcome.output = keeper().keep(output)
-    outcome.arguments = keeper().keep((args, kwargs))
-    outcome.aliases = aliases(output, args, kwargs)
-    if owner is not None:
-        outcome.state = keeper().keep(owner)
-    outcome.globals = keeper().keep(_globals(module))
-    return outcome
+    # `allow_mutation_on_saved_tensors` overlooks what is written through a view.
+    hooks = torch.autograd.graph.saved_tensors_hooks(_apart, _itself)
+    with hooks if mutable else contextlib.nullcontext():
+        outcome = Outcome(mutable=mutable)
+        wanted: dict[str, torch.Tensor] = {}
+        if gradients:
+            wanted = _ask(args, kwargs, part)
+            if nonleaf:
+                args, kwargs = replace((args, kwargs), lambda _, leaf: _step(leaf))
+        seed_all(SEED + 1)
+        started = time.perf_counter()
+        output = None
+        with settled():
+            try:
+                output = fn(*args, **kwargs)
+                if isinstance(output, types.GeneratorType):
+                    output = list(itertools.islice(output, _PIECES))
+            except (Exception, SystemExit) as error:
+                outcome.error = error
+        outcome.seconds = time.perf_counter() - started
+        outcome.random = random_state()
+        if gradients and outcome.error is None:
+            if isinstance(owner, torch.nn.Module):
+                for name, parameter in owner.named_parameters():
+                    if parameter.requires_grad:
+                        wanted[f"self.{name}"] = parameter
+            _differentiate(outcome, output, (args, kwargs), wanted)
+        outcome.output = keeper().keep(output)
+        outcome.arguments = keeper().keep((args, kwargs))
+        outcome.aliases = aliases(output, args, kwargs)
+        if owner is not None:
+            outcome.state = keeper().keep(owner)
+        outcome.globals = keeper().keep(_globals(module))
+        return outcome
 
 
 def _apart(saved: torch.Tensor) -> torch.Tensor:
