@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import re
 import tokenize
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.RShift: ">>",
 }
 _ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SPLIT = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp)
 
 
@@ -182,12 +184,37 @@ class _Splitter:
         elif isinstance(node, (ast.Tuple, ast.List)) and text[0] in "([":
             ends = (prefix + text[0], text[-1] + suffix)
             return self._brackets(node, list(node.elts), ends, indent, 1)
+        elif isinstance(node, _COMPREHENSIONS):
+            inner = indent + self.step
+            lines = self._clauses(node, inner)
+            if len(inner) + len(text) - 2 <= self.width:
+                lines = [inner + text[1:-1]]
+            if all(len(line) <= self.width for line in lines):
+                return [indent + prefix + text[0], *lines, indent + text[-1] + suffix]
         elif isinstance(node, ast.Lambda):
             head = self._slice(node.col_offset, node.body.col_offset)
             body = indent + self.step + self._own(node.body)
             if not head.endswith("(") and len(body) <= self.width:
                 return [f"{indent}{prefix}{head}(", body, f"{indent}){suffix}"]
         return [indent + prefix + text + suffix]
+
+    def _clauses(self, node: ast.expr, indent: str) -> list[str]:
+        """Return a comprehension's lines: the element, then each `for` and `if`."""
+        assert isinstance(node, _COMPREHENSIONS)
+        element = node.value if isinstance(node, ast.DictComp) else node.elt
+        ends = [node.col_offset + 1]
+        end = element.end_col_offset or 0
+        for generator in node.generators:
+            word = "async for" if generator.is_async else "for"
+            parts: list[tuple[str, ast.expr]] = [(word, generator.target)]
+            parts += [("if", test) for test in generator.ifs]
+            for place, (word, part) in enumerate(parts):
+                between = self._slice(end, part.col_offset)
+                ends.append(end + len(between[: between.rindex(word)].encode()))
+                last = part if place else generator.iter
+                end = last.end_col_offset or 0
+        ends.append((node.end_col_offset or 0) - 1)
+        return [indent + self._slice(*pair).strip() for pair in itertools.pairwise(ends)]
 
     def _brackets(
         self,

@@ -173,3 +173,29 @@ def test_a_lambda_that_gets_too_long_is_put_in_parentheses() -> None:
     assert statement("", short, "    ", 50, "    ")[1:-1] == [
         "        n != 0, lambda: 'a message for a line'"
     ]
+
+
+def test_a_comprehension_that_gets_too_long_is_split_at_its_clauses() -> None:
+    """As `ruff format` breaks it."""
+    text = "[k for k, _ in given.items() if k not in known_ones and k not in (é for é in quiet)]"
+    assert statement("rest = ", text, "    ", 66, "    ") == [
+        "    rest = [",
+        "        k",
+        "        for k, _ in given.items()",
+        "        if k not in known_ones and k not in (é for é in quiet)",
+        "    ]",
+    ]
+    assert statement(
+        "x = ", "{(é): [b] for (é), b in zip(names, rows) if (é)}", "", 46, "    "
+    ) == [
+        "x = {",
+        "    (é): [b]",
+        "    for (é), b in zip(names, rows)",
+        "    if (é)",
+        "}",
+    ]
+    assert statement("found = ", "[row for row in every_table]", "", 34, "    ") == [
+        "found = [",
+        "    row for row in every_table",
+        "]",
+    ]
