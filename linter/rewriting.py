@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ..rules.base.finding import Edit, Fix, Safety, Span
+from ..rules.base.reading import place
 from ..rules.base.rewriting import Boundary, Declined, Effects, Names
 from ..rules.base.scopes import parameters
 from .analysis.effects import Aliases, effects
@@ -308,7 +309,7 @@ class FrameCode:
             for node in ast.walk(self._function)
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         ]
-        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+        return sorted(found, key=place)
 
     # -- places -----------------------------------------------------------------------------
 

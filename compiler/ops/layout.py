@@ -7,12 +7,11 @@ the first convolution to the last, whatever eager does; results of the graph hav
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from sympy import Expr
+from sympy import Expr, Integer
 from torch.utils import _pytree as pytree
 
 from ..ir import index as ix
@@ -46,7 +45,7 @@ class Layout:
 
     def stride(self, node: torch.fx.Node, example: torch.Tensor) -> tuple[Expr, ...] | None:
         """The strides of a node's tensor in memory; None for contiguous ones."""
-        if node in self._last and example.dim() == 4:
+        if node in self._last and _is_image(example):
             return channels_last(ix.exprs(example.shape))
         return dense_stride(example)
 
@@ -69,15 +68,13 @@ class Layout:
         value = node.meta.get("val")
         if not any(_is_image(x) for x in pytree.tree_leaves(value)):
             return False
-        if node.target is CONVOLUTION or node.target is operator.getitem:
-            return node.target is CONVOLUTION or node.args[0] in self._last
-        return any(x in self._last for x in node.all_input_nodes)
+        return node.target is CONVOLUTION or any(x in self._last for x in node.all_input_nodes)
 
 
 def channels_last(size: Sequence[Expr]) -> tuple[Expr, ...]:
     """The strides of images [count, channels, height, width] whose channels are neighbours."""
     _, channels, height, width = size
-    return (height * width * channels, size[1] ** 0, width * channels, channels)
+    return (height * width * channels, Integer(1), width * channels, channels)
 
 
 def _pays(gm: torch.fx.GraphModule, tf32: bool) -> bool:

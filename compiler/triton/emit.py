@@ -81,7 +81,8 @@ class Emitter:
         self.local: dict[int, str] = {}
         self.made = 0
         self.ordered = values.ordered(self._roots())
-        self.divisors = self._divisors()
+        self.quotients = {id(v): v.args[1] for v in self.ordered if self._by_one_number(v)}
+        self.divisors = set(map(id, self.quotients.values()))
         self.wide = self._needs_wide_index()
         self.depth = self._depths()
 
@@ -261,17 +262,12 @@ class Emitter:
         self.line(f"{name} = {text}")
         self._invert(value, name)
 
-    def _divisors(self) -> set[int]:
-        """What a row's elements are divided by: one number, worked out once for them all."""
-        return {
-            id(value.args[1])
-            for value in self.ordered
-            if value.op == "div" and value.dtype == torch.float32 and self._by_one_number(value)
-        }
-
-    def _by_one_number(self, quotient: Value) -> bool:
-        inner, by = quotient.symbols & self.inner, quotient.args[1]
-        return bool(inner) and not by.symbols & self.inner and by.op not in ("const", "carry")
+    def _by_one_number(self, value: Value) -> bool:
+        """Whether a row's elements are divided by one number, worked out once for them all."""
+        if value.op != "div" or value.dtype != torch.float32 or not value.symbols & self.inner:
+            return False
+        by = value.args[1]
+        return not by.symbols & self.inner and by.op not in ("const", "carry")
 
     def _invert(self, value: Value, name: str) -> None:
         """Beside a divisor, what makes dividing by it a multiplication."""
@@ -280,7 +276,7 @@ class Emitter:
 
     def _operation(self, value: Value) -> str:
         names = [self._name(a) for a in value.args]
-        if value.op == "div" and id(value.args[1]) in self.divisors and self._by_one_number(value):
+        if id(value) in self.quotients:
             by = names[1]
             return f"library.quotient({names[0]}, {by}, {by}_inverse, {by}_scale)"
         return operation(value, names)

@@ -306,13 +306,11 @@ def _gradients_differ(want: Outcome, got: Outcome, slack: float, compiled: bool)
     Terms that should add up to nothing leave a rest of the size that the largest ones are rounded
     by, and another rest where they are added in another order.
     """
-    noise = _rounding(want.gradients.values()) if compiled else {}
-    if want.unfit:
-        return None
-    if got.unfit and want.mutable:
+    if want.unfit or (got.unfit and want.mutable):
         return None
     if got.unfit:
         return f"gradients can't be computed: {got.unfit}"
+    noise = _rounding(want.gradients.values()) if compiled else {}
     for name, a in want.gradients.items():
         b = got.gradients.get(name)
         if a is None and b is None:

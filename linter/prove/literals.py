@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 _MOST = 12
 _LETTERS = 40
+FLOATING = ("float16", "bfloat16", "float32", "float64")
 _DTYPES = {"half": "float16", "double": "float64"}
-_DTYPES |= {name: name for name in ("float16", "bfloat16", "float32", "float64")}
+_DTYPES |= {name: name for name in FLOATING}
 
 
 @dataclass(frozen=True, slots=True)

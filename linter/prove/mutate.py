@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .literals import Literals
+from .literals import FLOATING, Literals
 from .values import leaves, replace
 
 # (path of a leaf, "*" for all tensors, "self" for the target's weights, "flag" for an attribute of
@@ -24,7 +24,7 @@ _BOOLS = "all none one_true one_false random flip".split()
 _STATES = "flip zero one neg huge tiny nan_one abs minus_abs plus large".split()
 NANS = ("nan", "nan_one")
 FINITE = ("neg", "random", "tiny")
-_DTYPES = {d: getattr(torch, d) for d in ("float16", "bfloat16", "float32", "float64")}
+_DTYPES = {name: getattr(torch, name) for name in FLOATING}
 SPECIAL = frozenset(("nan_one", "inf_one", "minus_inf_one", "nan"))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .context import Context
-from .facts import Array, Const, Fact, FromTensor, Tensor, options
+from .facts import Array, Const, Fact, FromTensor, Instance, Tensor, options
 from .finding import Mode
 from .rule import BOTH
 
@@ -51,6 +51,19 @@ def made_at(fact: Fact | None, ctx: Context) -> int:
 def tensor_of(fact: Fact) -> Tensor | None:
     """Return the tensor alternative of a fact, None without one."""
     return next((option for option in options(fact) if isinstance(option, Tensor)), None)
+
+
+def module_of(fact: Fact) -> Instance | None:
+    """Return the alternative of a fact that is an `nn.Module`, None without one."""
+    for option in options(fact):
+        if isinstance(option, Instance) and option.module:
+            return option
+    return None
+
+
+def place(node: ast.AST) -> tuple[int, int]:
+    """Return where a node starts, to put nodes in source order."""
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
 def modes_of(fact: Fact) -> tuple[Mode, ...]:

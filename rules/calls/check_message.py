@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Const, Context, Example, Function, Rule, Sighting, Static, options
-from ..base.facts import Fact, Instance, Tensor
+from ..base.facts import Fact
+from ..base.reading import module_of, tensor_of
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -130,7 +131,6 @@ def f(x: torch.Tensor):
 def _held(fact: Fact) -> str | None:
     """Return the name of a tensor or module that a function takes from around it."""
     for name, inner in fact.closure if isinstance(fact, Function) else ():
-        for option in options(inner):
-            if isinstance(option, Tensor) or (isinstance(option, Instance) and option.module):
-                return name
+        if tensor_of(inner) is not None or module_of(inner) is not None:
+            return name
     return None

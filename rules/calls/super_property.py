@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import Certainty, Context, Example, Rule, Sighting
-from ..base.reading import shown
+from ..base.reading import place, shown
 from ..torch_facts import TorchFacts
 
 
@@ -196,5 +196,5 @@ def _first_use(name: str, node: ast.Attribute, ctx: Context) -> ast.AST | None:
         and part.lineno > node.lineno
         and ctx.reached(part)
     ]
-    first = min(loads, key=lambda part: (part.lineno, part.col_offset), default=None)
+    first = min(loads, key=place, default=None)
     return first if first is not None and _used(first, ctx) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting, options
-from ..base.reading import shown
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
+from ..base.reading import module_of, shown
 from ..torch_facts import TorchFacts
 
 _HOOKS = frozenset(
@@ -115,7 +115,7 @@ class f(nn.Module):
         callee = ctx.callee(node)
         if callee.receiver is None:
             return
-        if any(isinstance(o, Instance) and o.module for o in options(callee.receiver)):
+        if module_of(callee.receiver) is not None:
             what = f"`{shown(node)}` registers a hook while the module is captured"
             yield Sighting(node, what, callee.receiver)
 

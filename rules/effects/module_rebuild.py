@@ -12,12 +12,10 @@ from ..base import (
     Declined,
     Example,
     Fix,
-    Instance,
     Rule,
     Sighting,
-    options,
 )
-from ..base.reading import shown
+from ..base.reading import module_of, shown
 from ..torch_facts import TorchFacts
 
 _IDS = {"load_state_dict": "GB0208", "half": "GB0264", "double": "GB0264", "bfloat16": "GB0264"}
@@ -114,12 +112,10 @@ def f(x):
         method = callee.name.rpartition(".")[2]
         if callee.project is not None or callee.receiver is None:
             return
-        for option in options(callee.receiver):
-            if isinstance(option, Instance) and option.module:
-                what = f"`{shown(node)}` replaces parameters of a module that is being captured"
-                sure = Certainty.CERTAIN if method == "load_state_dict" else Certainty.LIKELY
-                yield Sighting(node, what, certainty=sure, graph_breaks=(_IDS[method],))
-                return
+        if module_of(callee.receiver) is not None:
+            what = f"`{shown(node)}` replaces parameters of a module that is being captured"
+            sure = Certainty.CERTAIN if method == "load_state_dict" else Certainty.LIKELY
+            yield Sighting(node, what, certainty=sure, graph_breaks=(_IDS[method],))
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: the parameters change for the caller, too."""

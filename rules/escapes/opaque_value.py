@@ -19,7 +19,7 @@ from ..base import (
     Union,
     options,
 )
-from ..base.reading import shown
+from ..base.reading import place, shown
 
 _HOLDERS = frozenset({Tensor, Array, Sequence, Union})  # facts that may be, or hold, such a value
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -121,22 +121,26 @@ def f(x: torch.Tensor):
         made: Iterator[Fact | None] = iter(())
         if isinstance(node, ast.Assign):
             given = ctx.fact(node.value)
-            if type(given) not in _HOLDERS or getattr(given, "role", "sparse") != "sparse":
+            if not _may_hold(given):
                 return
             after = node.end_lineno or node.lineno
             made = _bound(node.targets[0], given)
         elif node is ctx.function:
-            told = (fact for fact in ctx.given.values() if type(fact) in _HOLDERS)
-            made = (_opaque(f) for f in told if getattr(f, "role", "sparse") == "sparse")
+            made = (_opaque(fact) for fact in ctx.given.values() if _may_hold(fact))
         fact = next(filter(None, made), None)
         if fact is None:
             return
         uses = [part for part in ctx.inside(ctx.function) if _uses(part, after, ctx)]
-        first = min(uses, key=_place, default=None)
+        first = min(uses, key=place, default=None)
         if first is not None:
             kind = "a sparse tensor" if isinstance(fact, Tensor) else "an array of objects"
             text = f"`{shown(first, 40)}`: {kind} can't be an input of the next graph"
             yield Sighting(first, text, fact, graph_breaks=_id(fact))
+
+
+def _may_hold(fact: Fact) -> bool:
+    """Say at little cost whether a value may be opaque, or have a part that is."""
+    return type(fact) in _HOLDERS and getattr(fact, "role", "sparse") == "sparse"
 
 
 def _opaque(fact: Fact) -> Fact | None:
@@ -179,10 +183,6 @@ def _uses(node: ast.AST, after: int, ctx: Context) -> bool:
         if isinstance(node.ctx, ast.Store) or listed or isinstance(parent, ast.Return):
             return False
     return ctx.reached(node) and _opaque(ctx.fact(node)) is not None
-
-
-def _place(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
 def _id(fact: Fact) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from ..base import (
     Example,
     Fact,
     Fix,
-    Instance,
     Mapping,
     Mode,
     Rule,
@@ -25,7 +24,7 @@ from ..base import (
     Tensor,
     options,
 )
-from ..base.reading import shown
+from ..base.reading import module_of, shown
 from ..torch_facts import TorchFacts
 from .data import derived, held, read_in, read_number
 
@@ -122,7 +121,7 @@ def f(x: torch.Tensor, which: torch.Tensor):
     def _subscript(self, node: ast.Subscript, index: Fact, ctx: Context) -> Iterator[Sighting]:
         base = ctx.fact(node.value)
         kinds = options(base)
-        layers = any(isinstance(o, Instance) and o.module for o in kinds)
+        layers = module_of(base) is not None
         listed = any(isinstance(o, Sequence) for o in kinds)
         found = held(index) or derived(index)
         if found is not None and (layers or listed):

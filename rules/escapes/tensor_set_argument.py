@@ -18,6 +18,7 @@ from ..base import (
     Tensor,
     options,
 )
+from ..base.reading import place
 
 
 class TensorSetArgument(Rule):
@@ -89,7 +90,7 @@ PARAMS = [torch.ones(2), torch.zeros(3)]
             and type(use.ctx) is ast.Load
             and _set_of_tensors(ctx.fact(use))
         ]
-        for use in sorted(uses, key=lambda use: (use.lineno, use.col_offset)):
+        for use in sorted(uses, key=place):
             if use.id in names:
                 names.discard(use.id)
                 text = f"`{use.id}` is a set of tensors: its elements can't be guarded on"

@@ -10,13 +10,12 @@ from ..base import (
     Context,
     Fact,
     FromTensor,
-    Instance,
     Sequence,
     ShapeInt,
     join_all,
     options,
 )
-from ..base.reading import tensor_of
+from ..base.reading import module_of, tensor_of
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor)
@@ -78,9 +77,8 @@ def over_size(node: ast.expr, ctx: Context) -> Fact | None:
 
 def fixed_length(fact: Fact) -> bool:
     """Say whether the number of elements is part of the code, as of a list of layers."""
-    kinds = options(fact)
-    return any(isinstance(option, Instance) and option.module for option in kinds) or all(
-        isinstance(option, Sequence) and option.items is not None for option in kinds
+    return module_of(fact) is not None or all(
+        isinstance(option, Sequence) and option.items is not None for option in options(fact)
     )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from ..base.context import Context
 from ..base.facts import Array, Const, Fact, FromTensor, ShapeInt, Static, Tensor, options
+from ..base.reading import place
 from ..base.rewriting import Code, Declined
 
 _FLOAT = "torch.float64"
@@ -61,7 +62,7 @@ class Loop:
                 found.append(node)
             elif not isinstance(node, _SCOPES):
                 stack.extend(ast.iter_child_nodes(node))
-        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+        return sorted(found, key=place)
 
     def inside(self) -> list[ast.AST]:
         """Return every node in the loop, those of nested functions left out."""

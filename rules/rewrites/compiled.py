@@ -14,7 +14,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Code, Context, Declined, Edit, Fix, Instance, Safety, Span, options
+from ..base import Code, Context, Declined, Edit, Fix, Safety, Span
+from ..base.reading import module_of
 from ..base.scopes import bound, dotted, own, parameters
 from .autograd import gone
 from .hoist import CLAIM, holder
@@ -115,7 +116,7 @@ def once(call: ast.AST, ctx: Context, code: Code) -> Iterator[Fix]:
         raise Declined(f"where `{text}` is made isn't known")
     init = _init(ctx, code)
     indent = code.indent(init.body[-1])
-    if any(isinstance(o, Instance) and o.module for o in options(ctx.fact(target))):
+    if module_of(ctx.fact(target)) is not None:
         line = f"{indent}{text}{_dot_compile(call, code)}"
         edits, safety = [code.replace(call, text)], Safety.SAFE
     else:

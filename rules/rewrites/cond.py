@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.context import Context
-from ..base.facts import Fact, Instance, Tensor, options
+from ..base.facts import Fact, Tensor, options
 from ..base.finding import Fix
 from ..base.hops import operator_of
+from ..base.reading import module_of, place
 from ..base.rewriting import Code, Declined
 from .arm_reader import ArmReader
 from .arms import Branch, alike, before, is_number, pairs
@@ -195,7 +196,7 @@ def check(arm: Arm, ctx: Context, code: Code) -> None:
         ):
             raise Declined("an arm has sizes that depend on data")
         if isinstance(node, ast.Call) and code.effects([node]).unknown:
-            module = any(isinstance(o, Instance) and o.module for o in options(ctx.fact(node.func)))
+            module = module_of(ctx.fact(node.func)) is not None
             callee = ctx.callee(node)
             nested = operator_of(callee.name) in ("cond", "while_loop")
             if callee.project is None and not module and not nested:
@@ -216,7 +217,7 @@ def tensors_read(arms: Sequence[Arm], ctx: Context, code: Code, stmt: ast.stmt) 
         for name in (*found, *(reads & rebound)):
             if is_number(before(name, stmt, ctx, code)):
                 raise Declined(f"`{name}` is a Python number that an arm changes")
-        for node in sorted(_loads(arm), key=lambda node: (node.lineno, node.col_offset)):
+        for node in sorted(_loads(arm), key=place):
             if node.id not in bound or node.id in found:
                 continue
             fact = ctx.fact(node)

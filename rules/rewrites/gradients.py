@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from ..base.context import Context
 from ..base.facts import BoundMethod, Fact, Function, Instance, Tensor, options
+from ..base.reading import module_of
 from ..base.rewriting import Code
 from .carries import Carry, Loop
 from .layout import flat, statement
@@ -85,7 +86,7 @@ def _modules(call: ast.Call, ctx: Context) -> Iterator[ast.expr]:
             yield call.func
         elif isinstance(option, (Function, BoundMethod)) and isinstance(call.func, ast.Attribute):
             holder = call.func.value
-            if any(isinstance(o, Instance) and o.module for o in options(ctx.fact(holder))):
+            if module_of(ctx.fact(holder)) is not None:
                 yield holder
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeGuard
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety
+from ..base.reading import place
 from ..base.scopes import bound, dotted, own
 from .moved import bare, fitted, wrapped
 
@@ -119,7 +120,7 @@ class _Left:
     def runs(self) -> Iterator[list[ast.stmt]]:
         """Yield runs of neighbours, those inside of others left out."""
         tops = [s for s in self.statements if not self._inside(s)]
-        tops.sort(key=lambda stmt: (stmt.lineno, stmt.col_offset))
+        tops.sort(key=place)
         run: list[ast.stmt] = []
         for stmt in tops:
             if run and self._next(run[-1]) is not stmt:

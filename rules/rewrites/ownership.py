@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from ..base.context import Context
+from ..base.reading import place
 from ..base.rewriting import Code
 from ..base.scopes import own
 
@@ -69,7 +70,7 @@ def _last(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> ast.Assign | N
     before = [node for node in stores if ctx.statement(node).lineno < stmt.lineno]
     if not before:
         return None
-    made = ctx.statement(max(before, key=lambda node: (node.lineno, node.col_offset)))
+    made = ctx.statement(max(before, key=place))
     around = {stmt, *(a for a in ctx.ancestors(stmt) if isinstance(a, ast.stmt))}
     if isinstance(made, ast.Assign) and around & set(code.block_of(made)):
         plain = len(made.targets) == 1 and isinstance(made.targets[0], ast.Name)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.context import Context
-from ..base.facts import Instance, Tensor, options
-from ..base.reading import shown, tensor_of
+from ..base.facts import Tensor
+from ..base.reading import module_of, shown, tensor_of
 from ..base.rewriting import Declined
 from ..base.scopes import own, root
 from .editing import Changes
@@ -195,8 +195,7 @@ class Selection:
             raise Declined(f"`{shown(call)}` gets what the mask selects")
 
     def _module(self, call: ast.Call) -> bool:
-        fact = self.ctx.fact(call.func)
-        return any(isinstance(o, Instance) and o.module for o in options(fact))
+        return module_of(self.ctx.fact(call.func)) is not None
 
     def _layer(self, call: ast.Call, name: str) -> None:
         if any(word in name.rpartition(".")[2] for word in _MIXING):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Rule, Severity, Sighting, Tensor
 from ..base.hops import HOPS
+from ..base.reading import place
 from .arms import Arm, arms, body_nodes, operator
 
 
@@ -126,7 +127,7 @@ def _captured(arm: Arm) -> list[str]:
     """Return the names that a function reads from outside, in source order."""
     own = {*arm.params, *arm.assigned()}
     found = [n for n in body_nodes(arm.node) if isinstance(n, ast.Name) and n.id not in own]
-    return [n.id for n in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+    return [n.id for n in sorted(found, key=place)]
 
 
 def _aliases(ctx: Context) -> dict[str, str]:
