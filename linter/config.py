@@ -165,12 +165,12 @@ def config_in(folder: str) -> str | None:
             mentioned = b"compile-lint" in file.read()
     except OSError:  # most folders hold none, and one that can't be read isn't ours to report
         return None
-    return shared if mentioned and _table(_read_toml(shared), shared) is not None else None
+    return shared if mentioned and _table(read_toml(shared), shared) is not None else None
 
 
 def load_file(path: str) -> Settings:
     """Return the settings of a configuration file. Raises ConfigError."""
-    document = _read_toml(path)
+    document = read_toml(path)
     table = _table(document, path)
     return from_table({} if table is None else table, path)
 
@@ -190,7 +190,8 @@ def from_table(table: Mapping[str, Any], path: str) -> Settings:
     return Settings(os.path.dirname(path), path, **values)
 
 
-def _read_toml(path: str) -> dict[str, Any]:
+def read_toml(path: str) -> dict[str, Any]:
+    """Return what a TOML file holds. Raises ConfigError when it can't be read."""
     if sys.version_info >= (3, 11):  # many projects have no configuration
         import tomllib
     else:

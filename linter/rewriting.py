@@ -24,6 +24,7 @@ from .analysis.liveness import (
 )
 from .context import FrameContext
 from .index.modules import Imported
+from .layout import line_width, step
 from .lexical import lexical
 
 _TOOL_COMMENT = re.compile(
@@ -93,11 +94,7 @@ class FrameCode:
     @property
     def step(self) -> str:
         """One level of indentation as this file writes it."""
-        for stmt in self._module.tree.body:
-            body = getattr(stmt, "body", None)
-            if body and body[0].lineno > stmt.lineno:
-                return self.indent(body[0])
-        return "    "
+        return step(self._module.tree, self._text)
 
     # -- edits ------------------------------------------------------------------------------
 
@@ -181,10 +178,8 @@ class FrameCode:
 
     @property
     def width(self) -> int:
-        """Columns that this file's formatter fills, by its longest line of code."""
-        code = (line for line in self._text.split("\n") if not line.lstrip().startswith("#"))
-        longest = max(map(len, code), default=0)
-        return next((width for width in (88, 100, 119) if longest <= width), 120)
+        """Columns that this file's formatter fills."""
+        return line_width(self._text, self._module.path)
 
     @property
     def module(self) -> ast.Module:

@@ -13,29 +13,38 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, RemoveImportsVisitor
 
 from ...rules.base.finding import Edit, Fix, Span
+from .reflow import reflowed
 
 
-def apply_fixes(text: str, fixes: Sequence[Fix]) -> str:
+def apply_fixes(text: str, fixes: Sequence[Fix], path: str = "") -> str:
     """Return the text with all edits made and missing imports added.
 
-    The text has "\\n" line ends. Raises ValueError when edits overlap, or when the result isn't
-    Python any more.
+    The text, of the file at a path, has "\\n" line ends; lines that get too long are broken as a
+    formatter breaks them. Raises ValueError when edits overlap, or when the result isn't Python any
+    more.
     """
     edits = sorted((edit for fix in fixes for edit in fix.edits), key=lambda edit: edit.span)
     starts = line_starts(text)
     parts, done = [], 0
+    old, new = [], []
+    shift = 0
     for edit in edits:
         first, last = offsets(starts, edit.span, len(text))
         if first < done:
             raise ValueError("edits overlap")
         parts += [text[done:first], edit.text]
         done = last
+        old.append((edit.span.line, edit.span.end_line))
+        begin = edit.span.line + shift
+        new.append((begin, begin + edit.text.count("\n")))
+        shift += edit.text.count("\n") - (edit.span.end_line - edit.span.line)
     result = "".join([*parts, text[done:]])
     missing = tuple(dict.fromkeys(line for fix in fixes for line in fix.imports))
     try:
         ast.parse(result)
     except SyntaxError as error:
         raise ValueError(f"the result isn't Python: {error.msg}, line {error.lineno}") from error
+    result = reflowed(text, old, result, new, path)
     unused = tuple(dict.fromkeys(line for fix in fixes for line in fix.unused))
     result = add_imports(result, missing) if missing else result
     return remove_imports(result, unused) if unused else result

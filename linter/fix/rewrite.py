@@ -40,7 +40,7 @@ def _rounds(
         if not chosen:
             break
         try:
-            text = apply_fixes(text, [change.fix for change in chosen])
+            text = apply_fixes(text, [change.fix for change in chosen], subject.source.path)
             findings = subject.lint(text)
         except ValueError as error:
             return text, changes, findings, (_culprit(text, chosen), str(error))
@@ -113,7 +113,8 @@ def _is_worse(subject: Subject, change: Change) -> bool:
     if change.fix not in change.finding.fixes:
         return False  # others made it possible: it is for a later text
     function = _function(change.finding)
-    after = subject.lint(apply_fixes(subject.source.text, [change.fix]))
+    source = subject.source
+    after = subject.lint(apply_fixes(source.text, [change.fix], source.path))
     before = sum(_function(finding) == function for finding in subject.findings)
     return sum(_function(finding) == function for finding in after) >= before
 

@@ -17,7 +17,7 @@ from typing import TypeGuard
 from ..base import Code, Context, Declined, Edit, Fix, Safety
 from ..base.reading import place
 from ..base.scopes import bound, dotted, own
-from .moved import bare, fitted, wrapped
+from .moved import bare, wrapped
 
 IS_COMPILING = "torch.compiler.is_compiling"
 _REPORTS = (
@@ -331,7 +331,7 @@ def conditional(run: Sequence[ast.stmt], test: str, code: Code) -> list[str]:
     """Return the lines of consecutive statements, moved under an `if`."""
     indent = code.indent(run[0])
     lines = bare(code.block(run, indent + code.step))
-    return [f"{indent}if {test}:", *fitted(lines, run, code)]
+    return [f"{indent}if {test}:", *lines]
 
 
 def reports_only(stmt: ast.stmt, ctx: Context) -> TypeGuard[ast.If]:

@@ -1036,7 +1036,11 @@ def f(x: torch.Tensor, mask: torch.Tensor):
 """,
         """\
 def f(x: torch.Tensor, mask: torch.Tensor):
-    mask = None if not torch.compiler.is_compiling() and (mask.all() or mask.ndim == 0) else mask
+    mask = (
+        None
+        if not torch.compiler.is_compiling() and (mask.all() or mask.ndim == 0)
+        else mask
+    )
     return x if mask is None else x * mask
 """,
         "[(torch.ones(3), torch.ones(3, dtype=torch.bool)), (torch.ones(3), torch.arange(3) > 1)]",

@@ -36,6 +36,7 @@ DECLINED = "declined"
 UNPROVED = "not proved"
 CLEAN = "nothing to fix"
 WRONG = "wrong"
+REFUSED = "not captured"  # what Dynamo's refusal starts with
 _TRIES = 5
 _COMPILED = 6  # fresh inputs on which the captured rewrite is compared, too
 _NUMBER = itertools.count()
@@ -74,7 +75,9 @@ def _attempt(text: str, prover: Proves) -> Tried:
     found = difference(text, made.text, inputs)
     whole = not made.left and all(judged.applied for judged in made.judged)
     if whole and not found:
-        found = compiled_difference(text, made.text, inputs[:_COMPILED])
+        found = compiled_difference(text, made.text, inputs, _COMPILED)
+        if found.startswith(REFUSED):  # code that the rewrite left alone, and that the linter doesn't see
+            whole, reason, found = False, found, ""
     if found:
         return Tried(WRONG, text, made.text, found)
     return Tried(FIXED if whole else PARTLY, text, made.text, reason)
@@ -103,7 +106,7 @@ class Quick:
         found = difference(trial.before, trial.after, inputs)
         if found:
             return Verdict(Status.REFUTED, found)
-        refusal = compiled_difference(trial.before, trial.after, inputs[:2])
+        refusal = compiled_difference(trial.before, trial.after, inputs, 2)
         if refusal:
             return Verdict(Status.UNPROVED, refusal)
         return Verdict(Status.PROVED, inputs=len(inputs))
@@ -140,20 +143,29 @@ def difference(before: str, after: str, inputs: Sequence[Arguments]) -> str:
     return ""
 
 
-def compiled_difference(before: str, after: str, inputs: Sequence[Arguments]) -> str:
+def compiled_difference(before: str, after: str, inputs: Sequence[Arguments], most: int) -> str:
     """Return how the second text, captured whole by Dynamo, differs; or why it isn't captured.
 
+    The first inputs that bind the rewrite are compared, `most` of them.
     It runs with gradients asked for, as half of the compilations would be for nothing.
     """
     torch._dynamo.reset()
+    dynamo = torch._dynamo.exc
     old = getattr(_module(before), NAME)
     compiled = torch.compile(getattr(_module(after), NAME), backend="eager", fullgraph=True)
     for args in inputs:
         want = _outcome(old, args, True)
         if want.error is not None or not _counts(want, args):
             continue
-        if found := _compared(want, _outcome(compiled, args, True), False):
-            return f"compiled, {found} for {_said(args)}"
+        got = _outcome(compiled, args, True)
+        if found := _compared(want, got, False):
+            refused = isinstance(got.error, dynamo.TorchDynamoException) and not isinstance(
+                got.error, dynamo.UncapturedHigherOrderOpError  # what a rewrite calls
+            )
+            return f"{REFUSED if refused else 'compiled'}, {found} for {_said(args)}"
+        most -= 1
+        if not most:
+            break
     return ""
 
 

@@ -130,12 +130,14 @@ def test_fresh_names_and_anew() -> None:
     assert ask(text, question) == ("pred_2", "pred_3", "pred_2")
 
 
-def test_width_follows_the_longest_line() -> None:
+def test_width_follows_the_lines_that_could_be_broken() -> None:
     def question(node: ast.FunctionDef, code: Code) -> object:
         return code.width
 
     assert ask(function("return x\n"), question) == 88
-    assert ask(function(f"name = '{'x' * 80}'\nreturn x\n"), question) == 100
+    assert ask(function(f"name = '{'x' * 80}'\nreturn x\n"), question) == 88  # can't be broken
+    called = ", ".join(["torch.cos(x)"] * 6)
+    assert ask(function(f"y = f({called})\nreturn x\n"), question) == 100
 
 
 def test_shared() -> None:

@@ -113,10 +113,10 @@ def test_declined(body: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("code", "before", "after"),
     [
-        ("CL718", "(i + 1, y + x), (torch.tensor(0), x))", "(torch.tensor(0), x.clone()))"),
-        ("CL716", "(i + 1, y * 2), (0, x))", "(torch.tensor(0), x))"),
+        ("CL718", "(i + 1, y + x), (torch.tensor(0), x))", "(torch.tensor(0), x.clone())"),
+        ("CL716", "(i + 1, y * 2), (0, x))", "(torch.tensor(0), x)"),
         ("CL709", "(i + 1, y), (torch.tensor(0), x))", "(i + 1, y.clone())"),
-        ("CL709", "(i * 0.5, y * 2), (4.0, x))", "(torch.tensor(4.0), x))"),
+        ("CL709", "(i * 0.5, y * 2), (4.0, x))", "(torch.tensor(4.0), x)"),
     ],
 )
 def test_calls_of_while_loop(code: str, before: str, after: str) -> None:

@@ -65,10 +65,9 @@ def f(x: torch.Tensor, mask: torch.Tensor):
 """,
         """
 def f(x: torch.Tensor, mask: torch.Tensor):
-    return (
-        torch.where(mask[..., None], x, 0).sum() / (mask.sum() * x.shape[-1])
-        + torch.where(mask[..., None], x, 0).sum(0)
-    )
+    return torch.where(mask[..., None], x, 0).sum() / (
+        mask.sum() * x.shape[-1]
+    ) + torch.where(mask[..., None], x, 0).sum(0)
 """,
         "[(torch.randn(5,4),torch.tensor([True,False,True,True,False])),(torch.randn(5,4),torch.zeros(5,dtype=torch.bool)),(torch.randn(5,4),torch.ones(5,dtype=torch.bool))]",
     ),

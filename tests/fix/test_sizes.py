@@ -82,7 +82,9 @@ def f(x: torch.Tensor, s: torch.Tensor):
     n = s.max()
     x = torch.where((torch.arange(x.shape[0], device=x.device) >= n)[:, None], 0.0, x)
     return (
-        torch.where((torch.arange(x.shape[0], device=x.device) < n)[:, None], x, 0).sum()
+        torch.where(
+            (torch.arange(x.shape[0], device=x.device) < n)[:, None], x, 0
+        ).sum()
         + x
     )
 """,
@@ -96,9 +98,10 @@ def f(k: torch.Tensor):
 """,
         """
 def f(k: torch.Tensor):
-    return (
-        torch.zeros(4, dtype=torch.long, device=k.device).scatter_add_(0, k, torch.ones_like(k))
-        + torch.zeros(4, dtype=torch.long, device=k.device).scatter_add_(0, k, torch.ones_like(k))
+    return torch.zeros(4, dtype=torch.long, device=k.device).scatter_add_(
+        0, k, torch.ones_like(k)
+    ) + torch.zeros(4, dtype=torch.long, device=k.device).scatter_add_(
+        0, k, torch.ones_like(k)
     )
 """,
         "[(torch.tensor([0,2,2]),)]",

@@ -127,10 +127,9 @@ def f(a: torch.Tensor, b: torch.Tensor, router: torch.Tensor, scales: torch.Tens
 def f(a: torch.Tensor, b: torch.Tensor, router: torch.Tensor, scales: torch.Tensor):
     options = scales.detach()
     parts = [a, b]
-    return (
-        torch.stack(parts)[router.argmax().reshape(1)].squeeze(0)
-        * options[router.argmin().reshape(1)].squeeze(0)
-    )
+    return torch.stack(parts)[router.argmax().reshape(1)].squeeze(0) * options[
+        router.argmin().reshape(1)
+    ].squeeze(0)
 """,
         "[(torch.randn(3),torch.randn(3),torch.tensor([0.1,0.9]),torch.rand(2))]",
     ),
