@@ -110,17 +110,33 @@ def _finish(file: str, line: int, entry: dict) -> dict:
     }
 
 
+def led_astray(rows: list[dict]) -> set[tuple[str, int]]:
+    """The lines that called what broke in a package that isn't measured: neither right nor wrong.
+
+    The break is real, but the line that owns it is left out.
+    """
+    breaks = [item for row in rows for item in row["breaks"] if owner(item) is None]
+    return {(frame[0], frame[1]) for item in breaks for frame in item["stack"]}
+
+
 def collect_traced(rows: list[dict]) -> list[dict]:
     """The lines traced in the default mode, as ranges of each file."""
     lines: dict[str, set[int]] = {}
+    unknown = led_astray(rows)
     for row in rows:
         for file, spans in row["traced"].items():
             if package_of(file):
                 numbers = lines.setdefault(file, set())
-                numbers.update(n for first, last in spans for n in range(first, last + 1))
+                numbers.update(
+                    n
+                    for first, last in spans
+                    for n in range(first, last + 1)
+                    if (file, n) not in unknown
+                )
     return [
         {"package": package_of(file), "file": file, "traced": _ranges(lines[file])}
         for file in sorted(lines)
+        if lines[file]
     ]
 
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 # Import name -> distribution name, of every package whose lines the truth may hold.
 PACKAGES = {
+    "dadaptation": "dadaptation",
     "deepctr_torch": "deepctr-torch",
+    "deepinv": "deepinv",
+    "demucs": "demucs",
     "denoising_diffusion_pytorch": "denoising-diffusion-pytorch",
     "e3nn": "e3nn",
     "egnn_pytorch": "egnn-pytorch",
@@ -17,33 +20,55 @@ PACKAGES = {
     "encodec": "encodec",
     "entmax": "entmax",
     "facenet_pytorch": "facenet-pytorch",
+    "FrEIA": "FrEIA",
+    "geomloss": "geomloss",
+    "gluonts": "gluonts",
+    "hypll": "hypll",
+    "ignite": "pytorch-ignite",
     "julius": "julius",
+    "kymatio": "kymatio",
     "lightly": "lightly",
     "lion_pytorch": "lion-pytorch",
     "local_attention": "local-attention",
     "lpips": "lpips",
+    "neuralop": "neuraloperator",
     "nflows": "nflows",
     "normflows": "normflows",
     "open_clip": "open-clip-torch",
     "performer_pytorch": "performer-pytorch",
+    "pomegranate": "pomegranate",
+    "pypose": "pypose",
+    "pytorch_grad_cam": "grad-cam",
     "pytorch_optimizer": "pytorch-optimizer",
     "pytorch_tabnet": "pytorch-tabnet",
+    "pytorch_toolbelt": "pytorch-toolbelt",
+    "pytorch_wavelets": "pytorch-wavelets",
     "roma": "roma",
     "rotary_embedding_torch": "rotary-embedding-torch",
     "snntorch": "snntorch",
     "spikingjelly": "spikingjelly",
+    "stable_baselines3": "stable-baselines3",
     "tab_transformer_pytorch": "tab-transformer-pytorch",
     "timm": "timm",
+    "tntorch": "tntorch",
     "torch_audiomentations": "torch-audiomentations",
     "torch_geometric": "torch-geometric",
     "torch_harmonics": "torch-harmonics",
+    "torch_stoi": "torch-stoi",
     "torchani": "torchani",
     "torchaudio": "torchaudio",
     "torchcde": "torchcde",
     "torchcrf": "pytorch-crf",
+    "torchdr": "torchdr",
+    "torcheval": "torcheval",
+    "torchkbnufft": "torchkbnufft",
     "torchmetrics": "torchmetrics",
+    "torchmin": "pytorch-minimize",
+    "torchode": "torchode",
+    "torchquad": "torchquad",
     "torchsde": "torchsde",
     "torchvision": "torchvision",
+    "ultralytics": "ultralytics",
     "vector_quantize_pytorch": "vector-quantize-pytorch",
     "vit_pytorch": "vit-pytorch",
     "x_transformers": "x-transformers",
@@ -88,6 +113,12 @@ def add(
     if target.id in TARGETS:
         raise ValueError(f"two targets named {target.id}")
     TARGETS[target.id] = target
+
+
+def each(package: str, builds: dict[str, Callable[[], tuple]], *, grad: bool = False) -> None:
+    """Register a table of targets: name -> build."""
+    for name, build in builds.items():
+        add(package, name, build, grad=grad)
 
 
 def load_targets() -> None:

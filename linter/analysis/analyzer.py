@@ -71,6 +71,7 @@ class Analyzer:
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
+        self._definers: dict[FunctionInfo, FunctionInfo | None] = {}
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._outside: dict[ModuleInfo, Frame] = {}
         self._externs: dict[str, Fact] = {}
@@ -206,6 +207,7 @@ class Analyzer:
             cls = frame.function.cls if frame.function is not None else None
             info = FunctionInfo(frame.module, node, f"{outer}{name}", cls)
             self._nested[node] = info
+            self._definers[info] = frame.function
         return info
 
     def capture(self, frame: Frame, info: FunctionInfo) -> tuple[tuple[str, Fact], ...]:
@@ -217,17 +219,6 @@ class Analyzer:
         seen = {**frame.closure, **(frame.env or {})}
         kept = [pair for pair in seen.items() if pair[0].partition(".")[0] in free]
         return tuple(sorted(kept, key=_first_of))
-
-    def this(self, frame: Frame) -> Fact | None:
-        """Return the fact of `self` (or `cls`) in a method."""
-        function = frame.function
-        if function is None or isinstance(function.node, ast.Lambda) or function.cls is None:
-            return None
-        params = [*function.node.args.posonlyargs, *function.node.args.args]
-        if not params:
-            return frame.closure.get("self")
-        env = frame.env or {}
-        return env.get(params[0].arg) or frame.closure.get("self")
 
     def declared_return(self, info: FunctionInfo) -> Fact:
         """Return the fact of a function's return annotation."""
@@ -254,7 +245,10 @@ class Analyzer:
         if function.bound is not None:
             given.insert(0, function.bound)
         bound = parameters.bind(self, info, given, kwargs, unknown_rest)
-        summary = self.summary(info, bound, dict(function.closure), frame.depth + 1)
+        closure = function.closure
+        if frame.function is not None and self._definers.get(info) is frame.function:
+            closure = self.capture(frame, info)  # variables may have been bound since the `def`
+        summary = self.summary(info, bound, dict(closure), frame.depth + 1)
         if summary is None:
             return self.declared_return(info)
         if summary not in frame.children:

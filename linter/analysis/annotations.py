@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -203,7 +204,10 @@ def _subscript(analyzer: Analyzer, module: ModuleInfo, node: ast.Subscript) -> F
     if last in _LISTS:
         return Sequence(_LISTS[last], None, fact(args[0]))
     if last in _DICTS and len(args) == 2:
-        return Mapping("dict", (), fact(args[0]), fact(args[1]))
+        value = fact(args[1])
+        if isinstance(value, Tensor):  # where most values are tensors, not all of them need be
+            value = replace(value, sure=False)
+        return Mapping("dict", (), fact(args[0]), value)
     return UNKNOWN
 
 

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import Extern
-from ..index import Ancestry, ClassInfo, FunctionInfo
+from ..index import Ancestry, Assigned, ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -63,7 +63,16 @@ def find_method(analyzer: Analyzer, cls: ClassInfo, name: str) -> FunctionInfo |
         found = owner.methods.get(name)
         if found is not None:
             return found
+        alias = owner.attributes.get(name)
+        if alias is not None:
+            return _method_named(owner, alias)
     return None
+
+
+def _method_named(owner: ClassInfo, alias: Assigned) -> FunctionInfo | None:
+    """Return the method that a class gives a second name: `mv = matvec` in its body."""
+    value = alias.values[0] if len(alias.values) == 1 and not alias.partial else None
+    return owner.methods.get(value.id) if isinstance(value, ast.Name) else None
 
 
 def after(analyzer: Analyzer, cls: ClassInfo, owner: ClassInfo, name: str) -> FunctionInfo | None:

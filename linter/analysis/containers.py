@@ -195,3 +195,31 @@ def string_method(name: str) -> Fact:
     if name.startswith(("is", "starts", "ends")):
         return Static("bool")
     return Static("str")
+
+
+def sequence_item(base: Sequence, key: Fact) -> Fact:
+    """Return what a list or tuple holds at an index, or in a slice."""
+    if isinstance(key, Sequence) and key.kind == "slice":
+        return _slice(base, key)
+    if isinstance(key, Const) and isinstance(key.value, int):
+        if base.items is not None:
+            inside = -len(base.items) <= key.value < len(base.items)
+            return base.items[key.value] if inside else UNKNOWN
+        if 0 <= key.value < len(base.head):
+            return base.head[key.value]
+        if base.kind == "size" and key.value != 0:
+            kept = [o for o in options(base.elem) if not isinstance(o, FromTensor)]
+            return join_all(kept) if kept else base.elem
+    return base.element() if base.items != () else UNKNOWN
+
+
+def _slice(base: Sequence, key: Sequence) -> Fact:
+    bounds = key.items or ()
+    if base.items is not None and all(
+        isinstance(b, Const) and (b.value is None or isinstance(b.value, int)) for b in bounds
+    ):
+        values = [b.value for b in bounds]  # type: ignore[attr-defined]
+        if len(values) == 3 and values[2] == 0:
+            return UNKNOWN
+        return Sequence(base.kind, base.items[slice(*values)], origin=base.origin)
+    return Sequence(base.kind, None, base.element(), origin=base.origin)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ...rules.base.facts import (
     UNKNOWN,
     Array,
+    BoundMethod,
     Const,
     Fact,
     FromTensor,
@@ -24,7 +25,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import binding, calls, construction, containers, masks, members, subscripts
+from . import binding, calls, construction, containers, masks, members, subscripts, tells
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
 from .narrow import refine, truth_of
@@ -70,7 +71,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
         path = path_of(node)
         if path is not None and path in frame.env:
             return frame.env[path]
-    return members.attribute_of(frame, node, base)
+    found = members.attribute_of(frame, node, base)
+    if plain and type(base) is Unknown and type(found) is BoundMethod:
+        tells.told_by_use(frame, holder, found)  # type: ignore[arg-type]
+    return found
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Fact:
@@ -91,7 +95,7 @@ def _item(frame: Frame, node: ast.Subscript, base: Fact, key: Fact) -> Fact:
     if isinstance(base, (Tensor, Array)):
         return subscripts.index(frame, node, base, key)
     if isinstance(base, Sequence):
-        return _sequence_item(base, key)
+        return containers.sequence_item(base, key)
     if isinstance(base, Mapping):
         return containers.mapping_item(base, key)
     if isinstance(base, Instance):
@@ -116,33 +120,6 @@ def _looks_like_tensor_index(index: ast.expr) -> bool:
         isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis)
         for part in index.elts
     )
-
-
-def _sequence_item(base: Sequence, key: Fact) -> Fact:
-    if isinstance(key, Sequence) and key.kind == "slice":
-        return _slice(base, key)
-    if isinstance(key, Const) and isinstance(key.value, int):
-        if base.items is not None:
-            inside = -len(base.items) <= key.value < len(base.items)
-            return base.items[key.value] if inside else UNKNOWN
-        if 0 <= key.value < len(base.head):
-            return base.head[key.value]
-        if base.kind == "size" and key.value != 0:
-            kept = [o for o in options(base.elem) if not isinstance(o, FromTensor)]
-            return join_all(kept) if kept else base.elem
-    return base.element() if base.items != () else UNKNOWN
-
-
-def _slice(base: Sequence, key: Sequence) -> Fact:
-    bounds = key.items or ()
-    if base.items is not None and all(
-        isinstance(b, Const) and (b.value is None or isinstance(b.value, int)) for b in bounds
-    ):
-        values = [b.value for b in bounds]  # type: ignore[attr-defined]
-        if len(values) == 3 and values[2] == 0:
-            return UNKNOWN
-        return Sequence(base.kind, base.items[slice(*values)], origin=base.origin)
-    return Sequence(base.kind, None, base.element(), origin=base.origin)
 
 
 def _slice_node(frame: Frame, node: ast.Slice) -> Fact:

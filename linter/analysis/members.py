@@ -60,7 +60,8 @@ TENSOR_METHODS = frozenset(
     "bmm logsumexp repeat_interleave numel requires_grad_ retain_grad bfloat16 "
     "mul_ add_ div_ sub_ zero_ fill_ copy_ amax amin logical_and logical_or "
     "logical_not isclose unbind tril triu new_zeros new_ones "
-    "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt".split()
+    "new_full new_tensor new_empty type_as bernoulli_ normal_ uniform_ exp_ sqrt_ rsqrt "
+    "backward".split()
 )
 
 
@@ -201,6 +202,18 @@ _MODULE_METHODS = frozenset(
 )
 
 
+def _this(frame: Frame) -> Fact | None:
+    """Return the fact of `self` (or `cls`) in a method."""
+    function = frame.function
+    if function is None or isinstance(function.node, ast.Lambda) or function.cls is None:
+        return None
+    params = [*function.node.args.posonlyargs, *function.node.args.args]
+    if not params:
+        return frame.closure.get("self")
+    env = frame.env or {}
+    return env.get(params[0].arg) or frame.closure.get("self")
+
+
 def is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
@@ -208,7 +221,7 @@ def is_super(node: ast.Call) -> bool:
 def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
     expressions.evaluate(frame, node.value)
     owner = frame.function.cls if frame.function is not None else None
-    this = frame.analyzer.this(frame)
+    this = _this(frame)
     if owner is None or this is None:
         return UNKNOWN
     cls = this.cls if isinstance(this, (Instance, ClassRef)) else owner
@@ -244,7 +257,7 @@ def kind_above(frame: Frame, name: str) -> str:
     owner = frame.function.cls if frame.function is not None else None
     if owner is None:
         return ""
-    this = frame.analyzer.this(frame)
+    this = _this(frame)
     cls = this.cls if isinstance(this, (Instance, ClassRef)) else owner
     method = after(frame.analyzer, owner if isinstance(cls, str) else cls, owner, name)
     if method is not None:

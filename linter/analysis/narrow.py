@@ -185,7 +185,11 @@ def _sharpen(option: Fact, classes: list[Fact]) -> Fact:
     if isinstance(option, (Unknown, Static)) and len(classes) == 1:
         return instance_of(classes[0], option)
     if isinstance(option, Unknown) or (_guessed(option) and not _tensors(classes)):
-        return join_all(instance_of(cls, option) for cls in classes)
+        made = [instance_of(cls, option) for cls in classes]
+        if any(isinstance(fact, Sequence) for fact in made):
+            # `isinstance(sizes, (list, tuple, ndarray))`: what is one for each part comes as a list
+            made = [fact for fact in made if not isinstance(fact, (Tensor, Array))]
+        return join_all(made)
     return option
 
 
@@ -281,7 +285,7 @@ def _known(name: str) -> bool:
 
 def _instance_verdict(fact: Instance, cls: Fact, name: str) -> bool | None:
     if name in TENSOR_CLASSES or name in _KINDS or name in _SEQUENCES:
-        return False if not isinstance(fact.cls, str) and fact.module else None
+        return False if not isinstance(fact.cls, str) and _other(fact) else None
     if isinstance(fact.cls, str):
         if fact.cls == name:
             return True
@@ -294,6 +298,14 @@ def _instance_verdict(fact: Instance, cls: Fact, name: str) -> bool | None:
     if name in bases.external:
         return True
     return None
+
+
+def _other(this: Instance) -> bool:
+    """Say whether an object of a project class is surely no tensor, number or sequence."""
+    bases = ancestry(this.cls)
+    outside = {base.partition(".")[0] for base in bases.external}
+    settled = bases.complete or bool(outside)
+    return this.module or (settled and outside.isdisjoint(("torch", "builtins", "collections")))
 
 
 def _subclass_possible(cls: ClassRef, fact: Instance) -> bool:

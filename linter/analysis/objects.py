@@ -72,6 +72,10 @@ def construct(
         role = "buffer" if last == "Buffer" else "param"
         dtype = source.dtype if source is not None else "float"
         return Tensor(rank, dtype, role=role, origin=at(frame, node, None))
+    if name == "torch.autograd.Variable":  # breaks the graph: what it gives is an input
+        source = next(iter(tensors_in(args)), None)
+        dtype = source.dtype if source is not None else ""
+        return Tensor(None, dtype, role="resumed", origin=at(frame, node, None))
     if name == "torch.Size":
         return Sequence("size", None, ShapeInt())
     if name in ("torch.device", "torch.dtype"):

@@ -6,9 +6,11 @@ These are guesses, never sure: they stand in where there is no annotation and no
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
+    BoundMethod,
     Extern,
     Fact,
     Instance,
@@ -22,6 +24,7 @@ from .masks import indexes_as_mask, is_mask
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
+    from .frame import Frame
 
 # Functions of torch whose first argument may as well be a number, a list or a callable.
 _NOT_TELLING = frozenset(
@@ -195,3 +198,11 @@ def _own_module(analyzer: Analyzer, info: FunctionInfo, func: ast.expr) -> bool:
         and not option.cls.endswith(("Identity", "Sequential", "ModuleList", "ModuleDict"))
         for option in options(fact)
     )
+
+
+def told_by_use(frame: Frame, holder: ast.Name, method: BoundMethod) -> None:
+    """`loss = closure()`, then `loss.backward()`: from there on it is taken for a tensor."""
+    env = frame.env
+    if env is not None and holder.id in env and method.name in TENSOR_METHODS:
+        origin = frame.origin(holder, f"used as a tensor: `{holder.id}.{method.name}`")
+        env[holder.id] = replace(method.receiver, origin=origin)

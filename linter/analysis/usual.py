@@ -108,6 +108,8 @@ def _value(frame: Frame, node: ast.expr, hops: int) -> Fact | None:
     if isinstance(node, ast.Attribute):
         if node.attr == "training":
             return const(frame.analyzer.project.options.training)
+        if node.attr == "requires_grad":
+            return const(False) if _comes_in(frame.facts.get(node.value)) else None
         own = parameters.first_name(frame.function) if frame.function is not None else ""
         cls = getattr(frame.parameters.get(own), "cls", None)
         if isinstance(cls, ClassInfo) and getattr(node.value, "id", "") == own:
@@ -125,6 +127,12 @@ def _value(frame: Frame, node: ast.expr, hops: int) -> Fact | None:
             truth = usual_truth(frame, made.value, hops + 1)
             return None if truth is None else const(truth)
     return None
+
+
+def _comes_in(fact: Fact | None) -> bool:
+    """Say whether a value is an input of the region, or unknown: those ask for no gradient."""
+    known = () if fact is None else options(fact)
+    return all(not isinstance(o, Tensor) or o.role == "input" for o in known)
 
 
 def _bound(name: ast.Name) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..base import Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
+from ..base import Certainty, Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -195,7 +196,11 @@ def f(x):
             data = ctx.argument(node, 0, "data")
             fact = ctx.fact(data) if data is not None else None
             if data is None or (isinstance(fact, Tensor) and not fact.role):
-                yield call_seen(node, callee, "a parameter can't be made inside a graph", "GB0264")
+                text = "a parameter can't be made inside a graph"
+                seen = call_seen(node, callee, text, "GB0264")
+                # one may be made of what comes in, and a function may hand that on
+                here = isinstance(data, ast.Call) and ctx.callee(data).project is None
+                yield seen if here or data is None else replace(seen, certainty=Certainty.LIKELY)
         elif self._makes(node, callee.name, ctx):
             text = f"`{shown(node)}` makes parameters, which a graph can't"
             yield call_seen(node, callee, text, "GB0264")

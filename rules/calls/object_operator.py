@@ -141,7 +141,8 @@ def f(x: torch.Tensor):
             product = name == "matmul" and not _certainly(other, Tensor)
             if product or (_certainly(other, Tensor) and not _defines(this, "__torch_function__")):
                 id = "GB0059" if product else "GB0055"
-                yield _seen(node, this, one, id, _certainly(other, Unknown))
+                open = not product and not all(option.sure for option in options(other))
+                yield _seen(node, this, one, id, open or _certainly(other, Unknown))
                 return
 
 
@@ -158,11 +159,14 @@ def _certainly(fact: Fact, kind: type[Fact]) -> bool:
 
 def _overloads(fact: Fact, method: str) -> Instance | None:
     """Return the object of a project class that defines the method, None without one."""
+    found = None
     for option in options(fact):
+        if isinstance(option, Tensor):
+            return None  # `Tensor | TensorList`: the list is for what comes in several parts
         if isinstance(option, Instance) and not isinstance(option.cls, str):
             if _defines(option, method):
-                return option
-    return None
+                found = option
+    return found
 
 
 def _defines(this: Instance, method: str) -> bool:

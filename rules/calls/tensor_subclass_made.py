@@ -63,6 +63,37 @@ def f(x):
     return x.as_subclass(Labelled) + 1
 """,
         ),
+        Example(
+            bad="""
+import torch
+
+class Labelled(torch.Tensor):
+    @staticmethod
+    def __new__(cls, x, label):
+        return torch.as_tensor(x).as_subclass(cls)
+
+    def __init__(self, x, label):
+        self.label = label
+
+def f(x):
+    return Labelled(x, label="a") + 1  # error: CL332
+""",
+            good="""
+import torch
+
+class Labelled(torch.Tensor):
+    @staticmethod
+    def __new__(cls, *x, label):
+        return torch.as_tensor(x[0]).as_subclass(cls)
+
+    def __init__(self, *x, label):
+        self.label = label
+
+def f(x):
+    return Labelled(x, label="a") + 1
+""",
+            note="what is passed by name is there for `__init__`",
+        ),
     )
 
     def answers(self, name: str, torch: object) -> bool:
@@ -76,14 +107,17 @@ def f(x):
         classes = options(ctx.fact(node.func))
         if made is None or not all(isinstance(option, ClassRef) for option in classes):
             return
-        if _needs(made):
+        if _needs(made, {keyword.arg for keyword in node.keywords}):
             text = f"`{shown(node.func)}` is made without the arguments that its `__init__` needs"
             yield Sighting(node, text)
 
 
-def _needs(function: Any) -> bool:
-    """Say whether a method has a parameter beside `self` without a default."""
+def _needs(function: Any, named: set[str | None]) -> bool:
+    """Say whether a method has a parameter beside `self` that it gets by position only.
+
+    What the call names is passed on, and so is what it hides in `**kwargs`.
+    """
     spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    required = len(positional) - len(spec.defaults) - 1
-    return required > 0 or any(default is None for default in spec.kw_defaults)
+    positional = [param.arg for param in (*spec.posonlyargs, *spec.args)]
+    required = positional[1 : len(positional) - len(spec.defaults)]
+    return None not in named and not named.issuperset(required)

@@ -37,6 +37,7 @@ _MORE = {
     "torch.func.linearize": "GB0007",
     "torch.func.stack_module_state": "GB7324",
     "torch.fx.symbolic_trace": "GB0116",
+    "torch.autograd.Variable": "GB0007",
     "torch.autograd.gradcheck": "GB0007",
     "torch.autograd.gradgradcheck": "GB0007",
     "torch.autograd.functional.jacobian": "GB0055",
@@ -96,6 +97,24 @@ def f(x):
         return x * 2
     return x
 """,
+        ),
+        Example(
+            bad="""
+import torch
+from torch.autograd import Variable
+
+def f(x):
+    signs = x.sign()
+    return x * Variable(signs)  # error: CL325
+""",
+            good="""
+import torch
+
+def f(x):
+    signs = x.sign()
+    return x * signs
+""",
+            note="since torch 0.4 every tensor is one",
         ),
         Example(
             bad="""

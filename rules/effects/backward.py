@@ -81,6 +81,28 @@ def f(x):
 """,
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
+        Example(
+            bad="""
+import torch
+
+weight = torch.ones(3, requires_grad=True)
+losses = {"mean": lambda x: (weight * x).mean()}
+
+def f(x, name="mean"):
+    loss = losses[name](x)
+    loss.backward()  # error: CL501
+    return loss.detach()
+""",
+            good="""
+import torch
+
+weight = torch.ones(3, requires_grad=True)
+losses = {"mean": lambda x: (weight * x).mean()}
+
+def f(x, name="mean"):
+    return losses[name](x)
+""",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:

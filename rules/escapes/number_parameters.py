@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..base import Callee, Context
 from .data import is_method, operation
+from .number_keywords import SCALING, TESTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,6 @@ NUMBERS: dict[str, tuple[Parameter, ...]] = {
     "normal_": (Parameter("mean", None, 0, "both", True), Parameter("std", None, 1, "both", True)),
     "smooth_l1_loss": (Parameter("beta", None, None, "both", True),),
     "norm": (Parameter("p", 1, 0, "both", True),),
-    "addmm": (Parameter("beta", None, None, "both", True),),
     "transpose": (Parameter("dim0", 1, 0, "both", True), Parameter("dim1", 2, 1, "both", True)),
     "unsqueeze": (Parameter("dim", 1, 0, "both", True),),
     "flatten": (Parameter("start_dim", 1, 0, "both", True),),
@@ -112,6 +112,11 @@ NUMBERS: dict[str, tuple[Parameter, ...]] = {
         (_DIM,),
     ),
 }
+
+for _name, _keywords in TESTED.items():
+    NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "both", True) for k in _keywords))
+for _name, _keywords in SCALING.items():
+    NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "default") for k in _keywords))
 
 
 def arguments(

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ..base import (
+    BOTH,
+    DEFAULT_ONLY,
     Array,
     Certainty,
     Code,
@@ -28,12 +30,12 @@ class TensorNumber(OperationRule):
 
     ## What it does
     Flags tensors as `fill_value` of `new_full` and `full_like`, `p` of `dropout`, `k` of
-    `kthvalue`, shifts of `roll`, `dim`, `diagonal`, `beta` and other numbers that operators take
-    as Python numbers.
+    `kthvalue`, shifts of `roll`, `dim`, `diagonal`, `alpha` and `beta`, `eps`, `margin` and other
+    numbers that operators take as Python numbers.
 
     ## Why it matters
-    The operator reads the tensor, as by `.item()`, and asks what the number is: the graph breaks,
-    under `fullgraph=True` as well.
+    The operator reads the tensor, as by `.item()`, and mostly asks what the number is: then the
+    graph breaks under `fullgraph=True` as well. `alpha` of `torch.add` and the like only scales.
 
     ## Example
     See the bad and good modules below.
@@ -83,6 +85,38 @@ def f(x: torch.Tensor):
     return x[places]
 """,
         ),
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return torch.add(x, y, alpha=y.mean())  # error: CL424
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor, y: torch.Tensor):
+    return x.add_(y, alpha=y.mean()) + y * y.mean()
+""",
+            inputs="[(torch.ones(3), torch.ones(3))]",
+            note="in place, Dynamo multiplies instead",
+        ),
+        Example(
+            bad="""
+import torch
+from torch.nn import functional as F
+
+def f(x: torch.Tensor):
+    return F.elu(x, x.mean()) + F.layer_norm(x, (3,), eps=x.var())  # error: CL424
+""",
+            good="""
+import torch
+from torch.nn import functional as F
+
+def f(x: torch.Tensor):
+    return F.elu(x, 0.5) + F.layer_norm(x, (3,), eps=1e-5)
+""",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -98,7 +132,8 @@ def f(x: torch.Tensor):
                 if getattr(derived(fact), "rank", 0) is None:
                     sure = Certainty.LIKELY
                 text = f"`{shown(given)}` is a tensor where `{parameter.keyword}` is a number"
-                yield Sighting(given, text, found, certainty=sure)
+                breaks = DEFAULT_ONLY if parameter.tensor == "default" else BOTH
+                yield Sighting(given, text, found, certainty=sure, breaks=breaks)
                 continue
             number = read_in(fact) if parameter.number else None
             if number is not None:

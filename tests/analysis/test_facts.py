@@ -437,6 +437,70 @@ PROGRAMS = {
             reveal(TABLE[name])  # Unknown
             return x
         """,
+    "told_by_use": """
+        import torch
+
+        @torch.compile
+        def f(closure, table):
+            loss = closure()
+            reveal(loss)  # Unknown
+            loss.backward()
+            reveal(loss)  # ~Tensor[?,?]
+            names = table.find()
+            names.append(1)
+            reveal(names)  # Unknown
+        """,
+    "one_for_each_part": """
+        import numpy as np
+        import torch
+
+        @torch.compile
+        def f(x: torch.Tensor, sizes, values):
+            if isinstance(sizes, (list, tuple, np.ndarray)):
+                reveal(sizes)  # list[Unknown] | tuple[Unknown]
+            if isinstance(values, (np.ndarray, torch.Tensor)):
+                reveal(values)  # Array | Tensor[?,?]
+            return x
+        """,
+    "a_second_name_of_a_method": """
+        import torch
+
+        class Operator:
+            def matvec(self, x):
+                return x.unsqueeze(0)
+
+            mv = matvec
+
+        @torch.compile
+        def f(x: torch.Tensor):
+            reveal(Operator().mv(x))  # Tensor[?,?]
+            return x
+        """,
+    "bound_after_the_def": """
+        import torch
+
+        @torch.compile
+        def f(x: torch.Tensor):
+            def scaled(y):
+                reveal(factor)  # Tensor[?,0]
+                return y * factor
+
+            factor = x.max()
+            return scaled(x)
+        """,
+    "an_object_is_no_tensor": """
+        import torch
+
+        class Operator:
+            def dim(self):
+                return 2
+
+        @torch.compile
+        def f(a: Operator, b: dict[str, torch.Tensor]):
+            reveal(isinstance(a, torch.Tensor))  # False
+            reveal(b["x"])  # ~Tensor[?,?]
+            return a
+        """,
 }
 
 

@@ -57,6 +57,12 @@ def test_training_is_a_setting() -> None:
     assert advice(other, training=True) == "only where `not self.training` holds"
 
 
+def test_inputs_ask_for_no_gradient() -> None:
+    body = "if x.requires_grad and x.sum() > 0: x = x * 2"
+    assert advice(body) == "only where `x.requires_grad` holds"
+    assert not advice("y = x * 2\nif y.requires_grad and x.sum() > 0: x = x * 2")
+
+
 def test_a_flag_that_training_makes_a_tensor() -> None:
     body = "skip = False\nif self.training and self.rate > 0:\n"
     body += "    skip = torch.rand([]) < self.rate\nif not skip: x = x * 2"
