@@ -14,12 +14,14 @@ from .errors import BuildError, LoweringError
 from .passes.decompose import will_lower
 from .pipeline import lower_to_program
 from .runtime.bind import launchers
+from .runtime.build import warm_workers
 from .runtime.prepare import build_cached, cached_program
 from .runtime.program import Program
 from .settings import Settings
 from .triton.kernel import Kernel
 
 log = logging.getLogger("compile_lint.lowering")
+MANY = 100  # nodes of a graph whose kernels will be built side by side
 
 
 class CompiledGraph:
@@ -63,15 +65,15 @@ def compile_graph(
     """Compile a functional ATen graph; `inputs` are fake tensors and SymInts, as AOT gives them."""
     if not will_lower(inputs, settings):
         return by_aten(gm, stage)
+    saved = results_saved(gm, stage)
+
+    def lowered() -> Program:
+        if len(gm.graph.nodes) > MANY and not settings.interpret:
+            warm_workers()  # they come up while the graph is lowered
+        return lower_to_program(gm, settings, saved)
+
     try:
-        saved = results_saved(gm, stage)
-        program = cached_program(
-            gm,
-            inputs,
-            settings,
-            f"{stage} saving {saved}",
-            lambda: lower_to_program(gm, settings, saved),
-        )
+        program = cached_program(gm, inputs, settings, f"{stage} saving {saved}", lowered)
         return _bound(gm, program, settings, stage)
     except (LoweringError, BuildError) as error:
         log.warning("the whole %s graph runs by ATen: %s", stage, error)

@@ -41,6 +41,7 @@ class _Dependences:
         self.writes: dict[int, set[str]] = {}
         self.before: dict[int, set[int]] = {k: set() for k in self.nests}
         self.sizes: dict[str, int] = {}
+        self.nests_at: dict[str, set[int]] = {}  # by the buffers that they read or write
         for k, node in self.nests.items():
             self._note(k, node)
         writers: dict[str, int] = {}
@@ -63,6 +64,8 @@ class _Dependences:
             return
         read, written = accesses(node, self.values)
         self.reads[k], self.writes[k] = set(read), set(written)
+        for name in self.reads[k] | self.writes[k]:
+            self.nests_at.setdefault(name, set()).add(k)
         for store in node.stores:
             self.sizes[store.buffer.name] = _bytes(store.buffer.size, store.buffer.dtype.itemsize)
 
@@ -80,12 +83,9 @@ class _Dependences:
         """Merge into node k, again and again, the earlier nest that shares most bytes with it."""
         refused: set[int] = set()
         while k in self.nests and isinstance(self.nests[k], Nest):
-            candidates = [
-                (self._shared(j, k), j)
-                for j in self.nests
-                if j != k and j not in refused and isinstance(self.nests[j], Nest)
-            ]
-            candidates = [c for c in candidates if c[0] > 0]
+            touched = self.reads[k] | self.writes[k]
+            others = set().union(*(self.nests_at[name] for name in touched)) - refused - {k}
+            candidates = [(n, j) for j in others if (n := self._shared(j, k)) > 0]
             if not candidates:
                 return
             _, j = max(candidates)
@@ -142,6 +142,10 @@ class _Dependences:
             return False
         log.info("fused: %s + %s", "+".join(a.names), "+".join(b.names))
         del self.nests[first]
+        for name in self.reads[first] | self.writes[first]:
+            self.nests_at[name].discard(first)
+        for name in self.reads[second] | self.writes[second]:
+            self.nests_at[name].discard(second)
         self.nests[second] = merged
         self.before[second] = (self.before[second] | self.before.pop(first)) - {first, second}
         for others in self.before.values():

@@ -151,7 +151,7 @@ class Lowerer(NestBuilder):
         known = len(self.made)
         result = lowered(self, node, *args, **kwargs)
         expected = node.meta["val"]
-        if not _may_alias(node.target):
+        if not may_alias(node.target):
             result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
             readers = [_readers_of_part(node, k) for k in range(len(result))]
@@ -327,7 +327,7 @@ class Lowerer(NestBuilder):
         return stride if x.view is None or stride is not None else None
 
 
-def _may_alias(target: Any) -> bool:
+def may_alias(target: Any) -> bool:
     """Whether an operator's result may share memory with its operands."""
     schema = getattr(target, "_schema", None)
     if schema is None or schema.name == "aten::_unsafe_view":  # whose operand nobody uses again

@@ -15,6 +15,10 @@ class Pending:
     def __init__(self, lower: Any, gm: torch.fx.GraphModule) -> None:
         self.lower = lower
         self._place = {node: k for k, node in enumerate(gm.graph.nodes)}
+        self._last_use = {
+            node: max((self._place[user] for user in node.users), default=-1)
+            for node in gm.graph.nodes
+        }
         self._reads: dict[int, tuple[Lazy, frozenset[str]]] = {}
 
     def settle(
@@ -24,13 +28,10 @@ class Pending:
 
         What is a window on that buffer stays one: it shows what is written, in torch too.
         """
-        for node, value in list(env.items()):
-            if self._used_after(node, writer):
-                env[node] = self._kept(value, written)
-
-    def _used_after(self, node: torch.fx.Node, writer: torch.fx.Node) -> bool:
         here = self._place[writer]
-        return any(self._place[user] > here for user in node.users)
+        for node, value in list(env.items()):
+            if self._last_use[node] > here:
+                env[node] = self._kept(value, written)
 
     def _kept(self, value: Any, written: set[str]) -> Any:
         if isinstance(value, tuple):

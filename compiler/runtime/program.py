@@ -81,6 +81,7 @@ class Part:
         parts: Its subgraphs by their constants' names; None: run by ATen.
         saved: How many of its results, the last ones, are kept for a backward graph.
         exact: For products in TF32, the kernel that runs once the user has forbidden that.
+        takes: Buffers that get no memory of their own, and the buffer whose memory they take over.
     """
 
     graph: Graph
@@ -89,6 +90,7 @@ class Part:
     parts: Mapping[str, Part | None] = field(default_factory=dict)
     saved: int = 0
     exact: Mapping[int, Emitted] = field(default_factory=dict)
+    takes: Mapping[str, Buffer] = field(default_factory=dict)
 
 
 class Writer:
@@ -231,6 +233,11 @@ class Writer:
         if buffer.name in self.allocated:
             return
         self.allocated.add(buffer.name)
+        taken = self.part.takes.get(buffer.name)
+        if taken is not None:
+            whole = View(taken, buffer.size, buffer.stride)
+            self.lines.append(f"{buffer.name} = {self._view(whole)}")
+            return
         kind = f"{_tuple(buffer.size)}, {_tuple(buffer.stride)}, {buffer.dtype}"
         if buffer.device.type == "cuda":
             self.lines.append(f"{buffer.name} = empty_cuda({kind})")
