@@ -210,7 +210,20 @@ def row(work: Work, way: str, args: argparse.Namespace) -> dict[str, Any]:
             record["fallbacks"] = sum(len(g.fallbacks) for g in graphs)
         if work.bytes and args.bandwidth:
             record["floor_ms"] = round(work.bytes / args.bandwidth * 1e3, 5)
+            record["copy_ms"] = round(copy_time(work.bytes), 5)
     return record
+
+
+def copy_time(moved: int) -> float:
+    """Milliseconds that a copy takes which reads and writes `moved` bytes together.
+
+    The floor as this script measures: a short kernel doesn't reach a large copy's bandwidth.
+    """
+    from triton.testing import do_bench
+
+    x = torch.empty(moved // 8, device="cuda")
+    y = torch.empty_like(x)
+    return float(do_bench(lambda: y.copy_(x), warmup=50, rep=200, return_mode="median"))
 
 
 def bandwidth(device: str) -> float:
@@ -262,7 +275,9 @@ def _line(record: dict[str, Any]) -> str:
     if "failed" in record:
         return f"{record['work']:38} {record['way']:12} FAILED {record['failed']}"
     extra = "".join(
-        f"  {k} {record[k]}" for k in ("floor_ms", "generated", "fallbacks") if k in record
+        f"  {k} {record[k]}"
+        for k in ("floor_ms", "copy_ms", "generated", "fallbacks")
+        if k in record
     )
     return (
         f"{record['work']:38} {record['way']:12} {record['ms']:10.4f} ms"

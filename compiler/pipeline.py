@@ -133,6 +133,4 @@ def _unaligned(graph: Graph) -> frozenset[str]:
     """
     calls = [node for node in graph.nodes if isinstance(node, Call)]
     windows = [call for call in calls if not isinstance(call, Contraction)]
-    return frozenset(
-        b.name for call in windows if may_alias(call.target) for _, b in call.outputs
-    )
+    return frozenset(b.name for call in windows if may_alias(call.target) for _, b in call.outputs)
