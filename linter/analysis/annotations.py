@@ -25,7 +25,7 @@ from ...rules.base.facts import (
 )
 from ...rules.calls.packages import PACKAGES
 from ..index import Assigned, Imported, ModuleInfo
-from . import construction, stdlib
+from . import classes, construction, stdlib
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -61,6 +61,7 @@ _TENSORS = {
     "torch.autograd.Variable": "",
     "torch.cuda.FloatTensor": "float",
 }
+_TENSOR_TYPE = "torchtyping.TensorType"
 _LISTS = {
     "list": "list",
     "List": "list",
@@ -118,6 +119,8 @@ def _alias(analyzer: Analyzer, module: ModuleInfo, name: str) -> Fact:
             module, name = source, bound.name
         elif isinstance(bound, Assigned) and len(bound.values) == 1:
             value = bound.values[0]
+            if isinstance(value, ast.Call):
+                return _new_type(analyzer, module, value)
             longer = isinstance(value, (ast.Subscript, ast.BinOp)) and not bound.partial
             known = analyzer.aliases.get(value) if longer else UNKNOWN
             if known is None:
@@ -127,6 +130,14 @@ def _alias(analyzer: Analyzer, module: ModuleInfo, name: str) -> Fact:
         else:
             return UNKNOWN
     return UNKNOWN
+
+
+def _new_type(analyzer: Analyzer, module: ModuleInfo, call: ast.Call) -> Fact:
+    """Return what a new type is made of: `Points = NewType("Points", torch.Tensor)`."""
+    made = analyzer.static_value(module, call.func)
+    if getattr(made, "name", "") != "typing.NewType" or len(call.args) != 2:
+        return UNKNOWN
+    return annotation_fact(analyzer, module, call.args[1])
 
 
 def _from_text(analyzer: Analyzer, module: ModuleInfo, text: str) -> Fact:
@@ -143,8 +154,12 @@ def _alternatives(facts: object) -> Fact:
 
 def _named(analyzer: Analyzer, value: Fact) -> Fact:
     if isinstance(value, ClassRef):
+        if _TENSOR_TYPE in classes.resolve_ancestry(analyzer, value.cls).external:
+            return Tensor()  # `class Data(TensorType["batch", "time"]): ...`
         return construction.instance(analyzer, value)
     name = value.name if isinstance(value, Extern) else ""
+    if name == _TENSOR_TYPE:
+        return Tensor()
     if name in _TENSORS:
         return Tensor(dtype=_TENSORS[name])
     if name in _SCALARS:
@@ -185,6 +200,8 @@ def _subscript(analyzer: Analyzer, module: ModuleInfo, node: ast.Subscript) -> F
     def fact(arg: ast.expr) -> Fact:
         return annotation_fact(analyzer, module, arg)
 
+    if name == _TENSOR_TYPE:
+        return Tensor()
     if name.startswith("jaxtyping.") and last in _JAXTYPING:
         return fact(args[0])
     if last == "Optional":

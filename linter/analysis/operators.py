@@ -9,7 +9,6 @@ from typing import Any
 from ...rules.base.facts import (
     UNKNOWN,
     Array,
-    BoundMethod,
     ClassRef,
     Const,
     Extern,
@@ -331,8 +330,8 @@ def boolean(fact: Fact) -> bool | None:
     """Return what bool(fact) surely is, None where it depends."""
     if isinstance(fact, Const):
         return bool(fact.value)
-    if isinstance(fact, (Function, ClassRef, ModuleRef, Extern, BoundMethod)):
-        return True
+    if isinstance(fact, (Function, ClassRef, ModuleRef, Extern)):
+        return True  # but not a method: `t.batch` of what is taken for a tensor is a flag of it
     if isinstance(fact, Sequence) and fact.kind == "tuple" and fact.items is not None:
         return bool(fact.items)
     if isinstance(fact, Instance) and fact.module and fact.sure:

@@ -122,7 +122,7 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     result: Env = {}
     analyzer.guesses[info] = result
     default = info.signature.defaults
-    documented = _documented(info)
+    documented = tells.without_strangers(analyzer, info, _documented(info))
     spec = info.node.args
     stated: Env = {}
     for name, param in info.signature.named.items():

@@ -90,6 +90,30 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     return result
 
 
+def without_strangers(
+    analyzer: Analyzer, info: FunctionInfo, documented: dict[str, Fact]
+) -> dict[str, Fact]:
+    """Return what is documented, but for tensors of which the body reads what torch's have not.
+
+    A `Tensor` of the documentation may be a class of the package: `t.cores` tells.
+    """
+    if not documented:
+        return documented
+    torch = analyzer.torch
+    strangers = {
+        node.value.id
+        for node in info.nodes
+        if type(node) is ast.Attribute
+        and type(node.value) is ast.Name
+        and node.value.id in documented
+        and node.attr[:1] != "_"
+        and torch.method(node.attr) is None
+        and torch.attribute(node.attr) is None
+    }
+    kept = {name: fact for name, fact in documented.items() if name not in strangers}
+    return kept if strangers else documented
+
+
 def asked_for(info: FunctionInfo) -> set[str]:
     """Return the names of which a function asks `isinstance`: they may be of several types."""
     return {

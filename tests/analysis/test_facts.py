@@ -488,6 +488,39 @@ PROGRAMS = {
             factor = x.max()
             return scaled(x)
         """,
+    "types_of_their_own": """
+        from typing import NewType
+        import torch
+        from torchtyping import TensorType
+
+        Points = NewType("Points", torch.Tensor)
+
+        class Data(TensorType["batch", "time"]):
+            pass
+
+        @torch.compile
+        def f(p: Points, d: Data, t: TensorType[2, 3]):
+            reveal(p)  # Tensor[?,?]
+            reveal(d)  # Tensor[?,?]
+            reveal(t)  # Tensor[?,?]
+            return p
+        """,
+    "a_tensor_of_another_library": """
+        import torch
+
+        @torch.compile
+        def f(t, x):
+            '''Sum over all dimensions.
+
+            :param Tensor t: a train of cores
+            :param Tensor x: what is added
+            '''
+            reveal(t)  # Unknown
+            if t.batch:
+                raise ValueError
+            reveal(x)  # ~Tensor[?,?]
+            return t.cores
+        """,
     "an_object_is_no_tensor": """
         import torch
 
