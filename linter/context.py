@@ -14,6 +14,7 @@ from .analysis.frame import Frame
 from .analysis.higher_order import apply
 from .analysis.members import kind_above
 from .analysis.usual import usual_truth
+from .analysis.validation import validates
 from .compiled import compiled_by
 
 
@@ -62,6 +63,10 @@ class FrameContext:
     def usual(self, node: ast.expr) -> bool | None:
         """Return what a test gives in the usual configuration, None where nothing says."""
         return usual_truth(self._frame, node)
+
+    def validates(self) -> bool:
+        """Say whether the project has distributions check their arguments."""
+        return validates(self._frame.analyzer, self._frame.module)
 
     def reached(self, node: ast.AST) -> bool:
         """Say whether captured code can run this node."""

@@ -24,7 +24,7 @@ from .dispatch import Chosen, Dispatch
 from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
-from .regions import Entry, entries, file_frames, speaks_of
+from .regions import Entry, closure, entries, file_frames, handed_on, speaks_of
 
 # Syntax trees kept between files, in characters of source: about 1 GB of memory a process.
 KEPT_SOURCE = 10_000_000
@@ -91,7 +91,9 @@ class Linter:
             )
             assert summary is not None
             around = self.analyzer.around(entry.function, dict(entry.params))
-            reached = [*_closure(summary), *(_closure(around) if around is not None else ())]
+            reached = [*closure(summary), *(closure(around) if around is not None else ())]
+            if self.options.entry == "all":
+                reached += handed_on(self.analyzer, reached)
             if self.options.regions:
                 regions.append(_report(entry, reached))
             findings += self._of_region(entry, reached)
@@ -329,19 +331,6 @@ def _header(module: ModuleInfo, stmt: ast.stmt) -> Span:
         whole, part = _span(module, stmt), _span(module, last)
         return Span(whole.line, whole.column, part.end_line, part.end_column)
     return _span(module, stmt)
-
-
-def _closure(summary: Summary) -> Iterator[Summary]:
-    """Yield a summary and all it reaches, each once, callers first."""
-    seen = {id(summary)}
-    stack = [summary]
-    while stack:
-        current = stack.pop()
-        yield current
-        for child in reversed(current.children):
-            if id(child) not in seen:
-                seen.add(id(child))
-                stack.append(child)
 
 
 def _for_region(findings: tuple[Finding, ...], entry: Entry) -> Iterator[Finding]:

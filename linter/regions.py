@@ -32,6 +32,7 @@ from .analysis.calls import DISABLING, OPAQUE
 from .analysis.classes import find_method, is_module_class, resolve_ancestry
 from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
+from .analysis.summary import Summary
 from .index import ClassInfo, FunctionInfo, ModuleInfo
 from .model import AnalysisOptions
 from .tensor_code import handles_tensors
@@ -135,6 +136,36 @@ def _entry(
     for name, fact in (known or {}).items():
         params[name] = fact
     return Entry(function, reason, given, tuple(params.items()))
+
+
+def closure(summary: Summary) -> Iterator[Summary]:
+    """Yield a summary and all it reaches, each once, callers first."""
+    seen = {id(summary)}
+    stack = [summary]
+    while stack:
+        current = stack.pop()
+        yield current
+        for child in reversed(current.children):
+            if id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
+
+
+def handed_on(analyzer: Analyzer, reached: list[Summary]) -> Iterator[Summary]:
+    """Yield what nested functions reach that nothing in sight calls, as whoever got them would.
+
+    `LinearOperator(matvec=product)`: they are called with what their own code says of it.
+    """
+    functions = {part.function for part in reached}
+    for info, fact in list(analyzer.handed_on.items()):
+        if info.definer not in functions or info.decorator_names & (DISABLING | OPAQUE):
+            continue
+        params = parameters.guess(analyzer, info)
+        if not any(isinstance(o, Tensor) for known in params.values() for o in options(known)):
+            continue
+        summary = analyzer.summary(info, dict(params), dict(fact.closure), 1)
+        if summary is not None:
+            yield from closure(summary)
 
 
 # -- torch.compile in the source -----------------------------------------------------------------

@@ -63,6 +63,7 @@ class Analyzer:
         self.constants = Constants()
         self.compiled_paths: dict[FunctionInfo | ModuleInfo, dict[str, list[ast.Call]]] = {}
         self.mode_tests: dict[ast.expr, bool] = {}
+        self.validating: dict[ModuleInfo, bool] = {}
         self.plain: set[str] = set()  # functions of torch that call, wrap and construct nothing
         self._summaries: dict[object, Summary] = {}
         self._waiting: list[Summary] = []  # those that no rule has seen
@@ -71,7 +72,7 @@ class Analyzer:
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
         self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
-        self._definers: dict[FunctionInfo, FunctionInfo | None] = {}
+        self.handed_on: dict[FunctionInfo, Function] = {}  # nested functions that nothing called
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._outside: dict[ModuleInfo, Frame] = {}
         self._externs: dict[str, Fact] = {}
@@ -89,6 +90,7 @@ class Analyzer:
         self._waiting.clear()
         self._summaries.clear()
         self._signatures.clear()
+        self.handed_on.clear()
 
     # -- names ------------------------------------------------------------------------------
 
@@ -205,9 +207,8 @@ class Analyzer:
             outer = frame.function.qualname + "." if frame.function is not None else ""
             name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
             cls = frame.function.cls if frame.function is not None else None
-            info = FunctionInfo(frame.module, node, f"{outer}{name}", cls)
+            info = FunctionInfo(frame.module, node, f"{outer}{name}", cls, frame.function)
             self._nested[node] = info
-            self._definers[info] = frame.function
         return info
 
     def capture(self, frame: Frame, info: FunctionInfo) -> tuple[tuple[str, Fact], ...]:
@@ -246,7 +247,7 @@ class Analyzer:
             given.insert(0, function.bound)
         bound = parameters.bind(self, info, given, kwargs, unknown_rest)
         closure = function.closure
-        if frame.function is not None and self._definers.get(info) is frame.function:
+        if frame.function is not None and info.definer is frame.function:
             closure = self.capture(frame, info)  # variables may have been bound since the `def`
         summary = self.summary(info, bound, dict(closure), frame.depth + 1)
         if summary is None:
@@ -311,6 +312,9 @@ class Analyzer:
             if first == "self" and "." not in rest:
                 own = f"{target.id}.{rest}"
                 old = frame.env.get(own)
+                if old is None and path in summary.maybe:
+                    kept = ast.Attribute(target, rest, ast.Load())
+                    old = evaluate(frame, ast.copy_location(kept, target))
                 known = fact if old is None else join(old, fact)
                 frame.put(own, known)
                 frame.stores[own] = known
@@ -319,6 +323,8 @@ class Analyzer:
         self, info: FunctionInfo, params: Env, closure: Env, depth: int, **entry: object
     ) -> Summary | None:
         """Return the summary for these argument facts; None where the limits cut off."""
+        if info.definer is not None:
+            self.handed_on.pop(info, None)
         key = (info, tuple(params.items()), tuple(closure.items()), tuple(entry.items()))
         known = self._summaries.get(key)
         if known is not None:

@@ -129,7 +129,10 @@ def _slice_node(frame: Frame, node: ast.Slice) -> Fact:
 
 
 def _bin_op(frame: Frame, node: ast.BinOp) -> Fact:
-    return binary(frame, node, node.op, evaluate(frame, node.left), evaluate(frame, node.right))
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    if type(left) is Unknown and type(right) is Unknown:
+        return tells.of_slices(frame, node)
+    return binary(frame, node, node.op, left, right)
 
 
 def _unary_op(frame: Frame, node: ast.UnaryOp) -> Fact:
@@ -323,7 +326,9 @@ def _call(frame: Frame, node: ast.Call) -> Fact:
 
 def _lambda(frame: Frame, node: ast.Lambda) -> Fact:
     info = frame.analyzer.nested(frame, node)
-    return Function(info, closure=frame.analyzer.capture(frame, info))
+    fact = Function(info, closure=frame.analyzer.capture(frame, info))
+    frame.analyzer.handed_on[info] = fact
+    return fact
 
 
 def _joined_str(frame: Frame, node: ast.JoinedStr) -> Fact:

@@ -303,6 +303,7 @@ def _function(frame: Frame, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
         return  # a global: looked up in the module's index, with no closure
     info = frame.analyzer.nested(frame, stmt)
     fact = Function(info, closure=frame.analyzer.capture(frame, info))
+    frame.analyzer.handed_on[info] = fact
     if frame.env is not None:
         frame.env[stmt.name] = fact
 

@@ -22,6 +22,7 @@ class Summary:
     returns: Fact = UNKNOWN
     stores: dict[str, Fact] = field(default_factory=dict)
     children: list[Summary] = field(default_factory=list)
+    maybe: frozenset[str] = frozenset()  # of `stores`, those that some path leaves out
     done: bool = False
     frame: Frame | None = None  # until the rules have run
     open: tuple[Summary, ...] = ()  # children that weren't done when this one was: recursion
@@ -31,6 +32,8 @@ class Summary:
     def finish(self, frame: Frame, returns: Fact) -> None:
         """Take what a finished frame has gathered, and the frame itself for the rules."""
         self.returns, self.stores, self.children = returns, frame.stores, frame.children
+        if frame.env is not None and frame.stores:  # paths that return early aren't told apart
+            self.maybe = frozenset(frame.stores).difference(frame.env)
         self.open = tuple([child for child in frame.children if not child.done])
         self.frame, self.done = frame, True
 

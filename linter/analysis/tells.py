@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
+    UNKNOWN,
     BoundMethod,
     Extern,
     Fact,
@@ -222,6 +223,21 @@ def _own_module(analyzer: Analyzer, info: FunctionInfo, func: ast.expr) -> bool:
         and not option.cls.endswith(("Identity", "Sequential", "ModuleList", "ModuleDict"))
         for option in options(fact)
     )
+
+
+_OF_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
+
+
+def of_slices(frame: Frame, node: ast.BinOp) -> Fact:
+    """`ends[1:] - ends[:-1]`: lists and strings have slices, but no difference."""
+    if isinstance(node.op, _OF_NUMBERS) and (_sliced(node.left) or _sliced(node.right)):
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`: slices are subtracted")
+        return Tensor(origin=origin, sure=False)
+    return UNKNOWN
+
+
+def _sliced(node: ast.expr) -> bool:
+    return type(node) is ast.Subscript and type(node.slice) is ast.Slice
 
 
 def told_by_use(frame: Frame, holder: ast.Name, method: BoundMethod) -> None:

@@ -73,6 +73,7 @@ class FunctionInfo:
     node: FunctionNode
     qualname: str
     cls: ClassInfo | None = None
+    definer: FunctionInfo | None = None  # the function that it is nested in
     _nodes: tuple[ast.AST, ...] | None = field(default=None, repr=False)
     _parents: dict[ast.AST, ast.AST] | None = field(default=None, repr=False)
     _generator: bool | None = field(default=None, repr=False)

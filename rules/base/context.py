@@ -69,6 +69,10 @@ class Context(Protocol):
         usual mode; None where nothing says."""
         ...
 
+    def validates(self) -> bool:
+        """Say whether the project has torch's distributions check their arguments by default."""
+        ...
+
     def reached(self, node: ast.AST) -> bool:
         """Say whether captured code can run this node (False under is_compiling() guards)."""
         ...

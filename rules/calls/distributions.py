@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..base import Callee, Code, Const, Context, Example, Fix, Instance, Rule, Sighting, options
+from ..base import (
+    Callee,
+    Certainty,
+    Code,
+    Const,
+    Context,
+    Example,
+    Fix,
+    Instance,
+    Rule,
+    Sighting,
+    options,
+)
 from ..base.facts import Fact
 from .seen import call_seen, shown
 
@@ -14,6 +27,8 @@ _VALIDATED = frozenset({"log_prob", "cdf", "icdf"})
 # Measured without validation: these branch on tensor values, or call what isn't traced.
 _BREAKING = {"Wishart": "GB0170"}
 _METHODS = {("VonMises", "sample"): "GB0116"}
+# They have no arguments to check: what they are made of checks its own.
+_UNCHECKED = frozenset({"Independent", "MixtureSameFamily", "TransformedDistribution"})
 _KL = {"Binomial": "GB0170", "MultivariateNormal": "GB4315"}
 
 
@@ -21,7 +36,8 @@ class Distributions(Rule):
     """A distribution checks its arguments, or branches on tensors, inside compiled code.
 
     ## What it does
-    Flags distributions made with `validate_args=True` and methods of such, the classes and
+    Flags distributions made with `validate_args=True` and methods of such, those made without
+    `validate_args=False` where an import turns validation on, the classes and
     methods of torch.distributions that break by themselves (`Wishart`, `VonMises.sample`,
     `kl_divergence` of two `Binomial` or `MultivariateNormal`), and
     `constraints.positive_definite.check`.
@@ -133,12 +149,22 @@ def f(x):
 
 def _made(node: ast.Call, callee: Callee, ctx: Context, kind: str) -> Iterator[Sighting]:
     flag = next((k.value for k in node.keywords if k.arg == "validate_args"), None)
-    if flag is not None and _true(ctx.fact(flag)):
+    if flag is None and callee.receiver is not None:
+        flag = ctx.argument(node, 2, "validate_args")  # of `super().__init__`
+    given = ctx.fact(flag) if flag is not None else None
+    if _true(given):
         text = f"`{shown(node)}` validates its arguments, an `if` on a tensor"
         yield call_seen(node, callee, text, "GB0007")
     elif kind in _BREAKING:
         text = f"`{shown(node)}` branches on tensor values"
         yield call_seen(node, callee, text, _BREAKING[kind])
+    elif kind not in _UNCHECKED and not _false(given) and ctx.validates():
+        text = f"`{shown(node)}` validates its arguments: an import turns that on"
+        yield replace(call_seen(node, callee, text, "GB0007"), certainty=Certainty.LIKELY)
+
+
+def _false(fact: Fact | None) -> bool:
+    return isinstance(fact, Const) and fact.value is False
 
 
 def _true(fact: Fact | None) -> bool:

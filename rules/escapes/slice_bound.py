@@ -11,6 +11,7 @@ from ..base import (
     Array,
     Code,
     Context,
+    Declined,
     Example,
     Fact,
     Fix,
@@ -54,10 +55,28 @@ class SliceBound(Rule):
     code = "CL414"
     name = "tensor-slice-bound"
     summary = "a slice bound that is a tensor"
-    nodes = (ast.Subscript,)
+    nodes = (ast.Subscript, ast.Call)
+    callees = ("builtins.slice",)
     breaks = DEFAULT_ONLY
     graph_breaks = ("GB0124",)
     examples = (
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor, starts: torch.Tensor):
+    part = slice(starts[0], starts[1])  # error: CL414
+    return x[part] * 2
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor, starts: torch.Tensor):
+    places = torch.arange(x.shape[0])
+    return torch.where((places >= starts[0]) & (places < starts[1]), x, 0) * 2
+""",
+            inputs="[(torch.randn(4), torch.tensor([1, 3]))]",
+        ),
         Example(
             bad="""
 import torch
@@ -96,12 +115,22 @@ def f(x: torch.Tensor, n: torch.Tensor):
 
     def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
         """Say whether there is a slice with bounds."""
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id == "slice"
         return isinstance(node, ast.Subscript) and any(
             isinstance(part, ast.Slice) for part in parts(node.slice)
         )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for every slice bound that holds tensor data."""
+        if isinstance(node, ast.Call):
+            if ctx.callee(node).name == "builtins.slice":
+                for bound in node.args:
+                    if all(
+                        isinstance(option, (Tensor, Array)) for option in options(ctx.fact(bound))
+                    ):
+                        yield from self._bound(bound, ctx, False)
+            return
         assert isinstance(node, ast.Subscript)
         base = ctx.fact(node.value)
         python = any(isinstance(option, Sequence) for option in options(base))
@@ -118,6 +147,8 @@ def f(x: torch.Tensor, n: torch.Tensor):
         from ..rewrites.sizes import bounded
 
         assert isinstance(sighting.node, ast.expr)
+        if isinstance(ctx.parent(sighting.node), ast.Call):
+            raise Declined("what the slice is taken of isn't here")
         yield from bounded(sighting.node, ctx, code)
 
     def _bound(self, bound: ast.expr, ctx: Context, python: bool) -> Iterator[Sighting]:

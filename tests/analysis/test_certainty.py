@@ -6,7 +6,7 @@ from pathlib import Path
 
 from compile_lint.linter.engine import Linter
 from compile_lint.linter.model import AnalysisOptions, SourceFile
-from compile_lint.linter.source import load_source
+from compile_lint.linter.source import load_source, read_source
 from compile_lint.rules.base import Certainty, Finding, Mode
 
 OPTIONS = AnalysisOptions(entry="all", target_torch="2.13")
@@ -154,3 +154,21 @@ def test_an_array_as_a_size_of_an_array() -> None:
 def test_objects_of_c_packages_are_known_by_their_annotation() -> None:
     text = HEAD + "import pywt\n\ndef f(x: torch.Tensor, wavelet: str | pywt.Wavelet):\n"
     assert lines(lint(text + "    return x * len(wavelet.wavefun(3))\n", "CL310")) == [7]
+
+
+def test_an_import_may_turn_validation_of_distributions_on(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text(
+        "from torch.distributions import Distribution\n"
+        "Distribution.set_default_validate_args(__debug__)\n"
+    )
+    (tmp_path / "base.py").write_text("import settings\n")
+    path = tmp_path / "model.py"
+    body = "def f(x: torch.Tensor):\n    a = Normal(x, 1.0)\n    b = Normal(x, 1.0, validate_args=False)\n"
+    path.write_text(
+        f"import base, torch\nfrom torch.distributions import Normal\n{body}    return a, b\n"
+    )
+    (finding,) = Linter(OPTIONS).lint(read_source(str(path))).findings
+    assert (finding.code, finding.span.line) == ("CL320", 4)
+    assert finding.certainty is Certainty.LIKELY
+    (tmp_path / "base.py").write_text("")
+    assert not Linter(OPTIONS).lint(read_source(str(path))).findings

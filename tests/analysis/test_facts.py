@@ -437,6 +437,39 @@ PROGRAMS = {
             reveal(TABLE[name])  # Unknown
             return x
         """,
+    "difference_of_slices": """
+        import torch
+
+        @torch.compile
+        def f(table):
+            ends = table["ends"]
+            reveal(ends[1:] - ends[:-1])  # ~Tensor[?,?]
+            reveal(ends[1:] + ends[:-1])  # Unknown
+            return ends
+        """,
+    "stored_on_some_paths": """
+        import torch
+
+        class Noise:
+            def __init__(self, rng: torch.Generator = None):
+                self.rng = rng
+                self.seen = None
+
+            def seed(self, seed):
+                self.seen = torch.ones(3)
+                if seed is not None:
+                    self.rng = self.rng.manual_seed(seed)
+
+            def draw(self, x: torch.Tensor, seed=None):
+                self.seed(seed)
+                reveal(self.rng)  # None | Unknown | torch.Generator
+                reveal(self.seen)  # Tensor[float,?]
+                return x
+
+        @torch.compile
+        def f(x: torch.Tensor, noise: Noise):
+            return noise.draw(x)
+        """,
     "told_by_use": """
         import torch
 
