@@ -163,7 +163,8 @@ def test_an_import_may_turn_validation_of_distributions_on(tmp_path: Path) -> No
     )
     (tmp_path / "base.py").write_text("import settings\n")
     path = tmp_path / "model.py"
-    body = "def f(x: torch.Tensor):\n    a = Normal(x, 1.0)\n    b = Normal(x, 1.0, validate_args=False)\n"
+    body = "def f(x: torch.Tensor):\n    a = Normal(x, 1.0)\n"
+    body += "    b = Normal(x, 1.0, validate_args=False)\n"
     path.write_text(
         f"import base, torch\nfrom torch.distributions import Normal\n{body}    return a, b\n"
     )
