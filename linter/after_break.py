@@ -7,15 +7,16 @@ integer that comes in as a tensor Dynamo makes a symbol, so reading it as a size
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..rules.base.context import Context
 from ..rules.base.finding import Certainty, Finding, Mode
+from ..rules.base.valueclass import valueclass
 
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Seen:
     """A finding of a function, where it was seen, and whether only of tensors the graph makes.
 

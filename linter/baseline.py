@@ -6,10 +6,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from typing import TypeVar
 
 from .config import ConfigError
+from .digest import blake2b
 
 DEFAULT_FILE = "compile-lint-baseline.json"
 _VERSION = 1

@@ -21,9 +21,9 @@ import sys
 import time
 from collections.abc import Iterable
 from functools import cache
-from hashlib import blake2b
 from typing import Any
 
+from .digest import blake2b
 from .model import AnalysisOptions
 from .source import content_digest, read_bytes
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
 from ..rules.base.finding import Severity
 from ..rules.base.rule import Example, all_rules, severity_of
+from ..rules.base.valueclass import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class RuleInfo:
     """What reports and `compile-lint rule` say of a rule. `docs` is Markdown."""
 
@@ -132,7 +132,7 @@ def codes_of(selector: str) -> frozenset[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Selection:
     """Which codes are reported: the most specific of `select` and `ignore` decides; ties ignore."""
 

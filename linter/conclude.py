@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..rules.base.finding import Certainty, Finding, Note, Severity, Span
+from ..rules.base.valueclass import valueclass
 from .baseline import Fingerprint, new_findings, read_baseline, statement_text
 from .catalog import Selection
 from .codec import decode_finding
@@ -24,7 +25,7 @@ _RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 Located = tuple[Target, Finding]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Run:
     """An outcome, and the findings with their files and text positions, for writing a baseline."""
 

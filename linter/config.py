@@ -10,11 +10,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any
 
 from ..rules.base.finding import Severity
+from ..rules.base.valueclass import valueclass
 from .model import AnalysisOptions
 
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
@@ -37,7 +38,7 @@ class ConfigError(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Settings:
     """All settings that hold for a file.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..rules.base.valueclass import valueclass
 from . import ignore
 from .config import Settings, SettingsFinder
 from .model import Diagnostic
@@ -16,7 +16,7 @@ from .source import reason
 SUFFIXES = (".py", ".pyi", ".ipynb")
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Target:
     """A file to lint.
 
@@ -34,7 +34,7 @@ class Target:
     explicit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Discovery:
     """The files of a run in order of their shown paths, and what stood in the way."""
 

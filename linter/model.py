@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ..rules.base.finding import Finding
+from ..rules.base.valueclass import valueclass
 
 EntryMode = Literal["explicit", "auto", "all"]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class SourceFile:
     """A decoded source file.
 
@@ -30,7 +30,7 @@ class SourceFile:
     cells: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class AnalysisOptions:
     """The settings that change what the analysis finds or tells; part of every cache key.
 
@@ -56,7 +56,7 @@ class AnalysisOptions:
     dependencies: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Diagnostic:
     """Why a file could not be linted: one line, with a place where there is one."""
 
@@ -65,7 +65,7 @@ class Diagnostic:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class RegionReport:
     """A compiled region, for `--show-regions`.
 
@@ -80,7 +80,7 @@ class RegionReport:
     functions: tuple[tuple[str, int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class FileResult:
     """What analysing the entries of one file gave.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..rules.base.finding import Finding, Severity
+from ..rules.base.valueclass import valueclass
 from .model import Diagnostic, RegionReport
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Outcome:
     """What a run found. Paths are as the user named them.
 

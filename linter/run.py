@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from ..rules.base.valueclass import valueclass
 from .cache import Cache, FileStates, default_cache_dir, dependency_states
 from .conclude import Conclusion, Run
 from .config import Settings
@@ -14,7 +15,7 @@ from .model import AnalysisOptions, Diagnostic
 from .workers import Analysed, EngineFactory, Job, analyse, available_processors, make_engine
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Request:
     """What a run is to do, besides the files and their settings.
 

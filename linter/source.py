@@ -8,8 +8,8 @@ import os
 import stat
 import tokenize
 import warnings
-from hashlib import blake2b
 
+from .digest import blake2b
 from .model import Diagnostic, SourceFile
 
 _BOM = b"\xef\xbb\xbf"

@@ -7,10 +7,10 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..rules.base.finding import Certainty, Finding, Span
+from ..rules.base.valueclass import valueclass
 from .catalog import INVALID, UNUSED, RuleInfo, UnknownRule, codes_of
 
 MARK = "compile-lint:"
@@ -23,7 +23,7 @@ _BODY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Suppression:
     """One comment.
 

@@ -13,10 +13,10 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from ..rules.base.valueclass import valueclass
 from .codec import encode_finding
 from .model import AnalysisOptions, FileResult, SourceFile
 from .source import UnreadableSource, load_source, read_bytes, reason
@@ -42,7 +42,7 @@ class Engine(Protocol):
 EngineFactory = Callable[[AnalysisOptions], Engine]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Job:
     """A file to analyse. `data` is its content when it doesn't come from disk."""
 
@@ -52,7 +52,7 @@ class Job:
     data: bytes | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Analysed:
     """The result for one file.
 

@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...rules.base.valueclass import valueclass
 from ...rules.base.walking import own_nodes, parents_of
 from .names import global_names, identifiers_in
 
+_YIELDS = frozenset({ast.Yield, ast.YieldFrom})
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Imported:
     """`import module` (name "") or `from module import name`, with `module` made absolute."""
 
@@ -21,7 +23,7 @@ class Imported:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Assigned:
     """Expressions that a name is assigned at module or class level, in source order.
 
@@ -34,7 +36,7 @@ class Assigned:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Signature:
     """The parameters of a function.
 
@@ -115,7 +117,7 @@ class FunctionInfo:
     def generator(self) -> bool:
         """Whether calling it makes a generator."""
         if self._generator is None:
-            yields = any(type(n) is ast.Yield or type(n) is ast.YieldFrom for n in self.nodes)
+            yields = not _YIELDS.isdisjoint(map(type, self.nodes))
             self._generator = yields and not isinstance(self.node, ast.Lambda)
         return self._generator
 
@@ -139,7 +141,7 @@ class FunctionInfo:
         return self._decorator_names
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Ancestry:
     """A class's project classes in method resolution order, itself first, and external bases.
 

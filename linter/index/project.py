@@ -7,15 +7,15 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from ...rules.base.valueclass import valueclass
 from ..model import AnalysisOptions, SourceFile
 from ..source import UnreadableSource, parse_source, read_source
 from .modules import ClassInfo, FunctionInfo, ModuleInfo, index_module
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class _Links:
     """Where the first `used` look-ups of a module led: files (also those not found), modules."""
 
@@ -88,8 +88,8 @@ class Project:
         self, name: str, source: SourceFile, tree: ast.Module, package: bool, root: str
     ) -> ModuleInfo:
         self.size += len(source.text)
-        found = [word for word in self._watched if word in source.text]
-        if not self.words.issuperset(found):
+        found = [w for w in self._watched if w not in self.words and w in source.text]
+        if found:
             self.words = self.words.union(found)
         return index_module(name, source.path, tree, source.text, package=package, root=root)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..torch_facts import TorchFacts
@@ -32,7 +31,7 @@ class Callee:
     inner: Fact | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class RegionOptions:
     """Options of the torch.compile call that makes a region; None where not given."""
 

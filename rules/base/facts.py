@@ -243,6 +243,8 @@ MAX_OPTIONS = 5
 
 def const(value: Any, origin: Origin | None = None) -> Const:
     """Return the fact of a Python constant."""
+    if value is None and origin is None:
+        return NONE  # the same one, which compares at once
     return Const(value, type(value).__name__, origin=origin)
 
 
@@ -255,7 +257,7 @@ def join_all(facts: Any) -> Fact:
     """Join any number of facts; Unknown when there are none, or too many kinds of them."""
     result: Fact | None = None
     for fact in facts:
-        if result is None:
+        if result is None or result is fact:
             result = fact
             continue
         joined = join(result, fact)
@@ -267,8 +269,10 @@ def join_all(facts: Any) -> Fact:
 
 def join(left: Fact, right: Fact) -> Fact:
     """Return the least fact that covers both."""
+    if left is right:
+        return left
     kind, other = type(left), type(right)
-    if left is right or (kind is other and left == right):
+    if kind is other and left == right:
         return left
     if kind is Union and other is not Union and right in left.options:  # type: ignore[attr-defined]
         known = left.options  # type: ignore[attr-defined]
@@ -276,7 +280,8 @@ def join(left: Fact, right: Fact) -> Fact:
         if told and left.sure is all(fact.sure for fact in known):
             return left
     if kind is not Union and other is not Union:
-        slot, beside = _slot(left), _slot(right)
+        slot = _SLOTS.get(kind) or _slot(left)
+        beside = _SLOTS.get(other) or _slot(right)
         if slot == beside:
             return _merge(left, right)
         if kind not in _PLACED or other not in _PLACED:

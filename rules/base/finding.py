@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from .valueclass import valueclass
+
 
 class Mode(str, Enum):
     """How torch.compile was asked to treat what it can't capture."""
@@ -47,7 +49,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Note:
     """One step of a reason trail."""
 
@@ -56,7 +58,7 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Edit:
     """Replace the text of `span` with `text`."""
 
@@ -64,7 +66,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Fix:
     """A repair: sorted, disjoint edits of one file.
 
@@ -81,7 +83,7 @@ class Fix:
     setting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Site:
     """Where a fix stands: what a proof starts from.
 
@@ -95,7 +97,7 @@ class Site:
     parameters: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Finding:
     """Something torch.compile can't capture, or that will cost a recompile.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from .finding import Edit, Fix, Safety
+from .valueclass import valueclass
 
 Names = frozenset[str]
 
@@ -25,7 +25,7 @@ class Declined(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Boundary:
     """What crosses the border of a run of statements.
 
@@ -41,7 +41,7 @@ class Boundary:
     exits: bool
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Effects:
     """What running some code may do besides computing values.
 

@@ -11,7 +11,6 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
@@ -20,6 +19,7 @@ from .context import Context
 from .facts import Fact, Origin
 from .finding import Certainty, Fix, Mode, Severity
 from .rewriting import Code
+from .valueclass import valueclass
 
 HEADINGS = ("What it does", "Why it matters", "Example", "Fix", "When it is safe")
 BOTH = (Mode.DEFAULT, Mode.FULLGRAPH)
@@ -27,7 +27,7 @@ DEFAULT_ONLY = (Mode.DEFAULT,)
 FAMILIES = ("branches", "loops", "calls", "escapes", "effects", "recompiles", "usage")
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Example:
     """Source that is test, documentation and truth check at once.
 
@@ -52,7 +52,7 @@ class Example:
     entry: Literal["explicit", "auto", "all"] = "all"
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Sighting:
     """What `check` yields. None means: as the rule says.
 

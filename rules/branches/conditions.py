@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..base import (
     BOTH,
@@ -24,11 +23,12 @@ from ..base import (
     options,
 )
 from ..base.reading import data_in, modes_of, shown
+from ..base.valueclass import valueclass
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Read:
     """An expression whose truth is asked for, and the tensor-dependent fact that answers."""
 

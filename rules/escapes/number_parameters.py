@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..base import Callee, Context
+from ..base.valueclass import valueclass
 from .data import is_method, operation
 from .number_keywords import SCALING, TESTED
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Parameter:
     """A parameter by keyword and by position in the function and in the method.
 

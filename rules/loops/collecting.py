@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..base import Context
+from ..base.valueclass import valueclass
 from .iteration import JOINING
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Collected:
     """A loop or comprehension whose results `torch.stack` or its like joins.
 

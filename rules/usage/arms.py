@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ..base import Context, Fact, Function, Instance, Sequence, Tensor, Unknown, options
 from ..base.hops import operator_of
+from ..base.valueclass import valueclass
 
 # (position, name) of the functions each operator takes
 FUNCTIONS = {
@@ -23,7 +23,7 @@ _VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Alias:
     """A value that shares storage with `root`; `sure` is False where torch may copy."""
 
@@ -31,7 +31,7 @@ class Alias:
     sure: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Arm:
     """A function handed to an operator.
 

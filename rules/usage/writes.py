@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..base import Context
+from ..base.valueclass import valueclass
 from .arms import Arm, body_nodes
 
 _CONTAINER_WRITES = frozenset(
@@ -15,7 +15,7 @@ _CONTAINER_WRITES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Write:
     """A write: the statement or call, what is written, and whether it is a tensor in place."""
 
