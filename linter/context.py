@@ -23,6 +23,7 @@ class FrameContext:
 
     def __init__(self, frame: Frame, node: ast.AST) -> None:
         self._frame = frame
+        self._facts, self._callees = frame.facts, frame.callees
         self._node = node
         self._parents: dict[ast.AST, ast.AST] | None = None
 
@@ -58,7 +59,7 @@ class FrameContext:
 
     def fact(self, node: ast.expr) -> Fact:
         """Return what is known of the expression's value."""
-        return self._frame.facts.get(node, UNKNOWN)
+        return self._facts.get(node, UNKNOWN)
 
     def usual(self, node: ast.expr) -> bool | None:
         """Return what a test gives in the usual configuration, None where nothing says."""
@@ -82,7 +83,7 @@ class FrameContext:
 
     def callee(self, call: ast.Call) -> Callee:
         """Return what the call calls."""
-        return self._frame.callees.get(call) or NOTHING
+        return self._callees.get(call, NOTHING)
 
     def apply(self, call: ast.Call, function: Fact, args: list[Fact]) -> Fact:
         """Return what the callee of `call` gets when it calls `function` with these arguments."""

@@ -14,17 +14,32 @@ from dataclasses import dataclass, field
 from ..rules.base.rule import Rule
 from ..rules.torch_facts import TorchFacts
 
-Chosen = list[tuple[ast.AST, tuple[Rule, ...]]]
+
+class ByName(dict[str, tuple[Rule, ...]]):
+    """The rules for a call by the name of what is called, of those that its syntax concerns."""
+
+    def __init__(self, rules: tuple[Rule, ...], torch: TorchFacts) -> None:
+        super().__init__()
+        self._rules, self._torch = rules, torch
+
+    def __missing__(self, name: str) -> tuple[Rule, ...]:
+        rules = tuple([rule for rule in self._rules if rule.answers(name, self._torch)])
+        self[name] = rules
+        return rules
+
+
+Chosen = list[tuple[ast.AST, tuple[Rule, ...] | ByName]]
 
 
 @dataclass(eq=False, slots=True)
 class _Column:
     """The rules for one type of node; `kept` are those left by what the `picky` ones said."""
 
+    calls: bool
     rules: list[Rule] = field(default_factory=list)
     picky: list[Rule] = field(default_factory=list)
     asked: list[Callable[[ast.AST, TorchFacts], bool]] = field(default_factory=list)
-    kept: dict[tuple[bool, ...], tuple[Rule, ...]] = field(default_factory=dict)
+    kept: dict[tuple[bool, ...], tuple[Rule, ...] | ByName] = field(default_factory=dict)
 
 
 class Dispatch:
@@ -36,12 +51,11 @@ class Dispatch:
         """With `words`, rules that have triggers are left out unless one of them is there."""
         self._torch, self.words = torch, words
         self._columns: dict[type[ast.AST], _Column] = {}
-        self._calls: dict[tuple[str, int], tuple[Rule, ...]] = {}
         for rule in rules:
             if words is not None and rule.triggers and words.isdisjoint(rule.triggers):
                 continue
             for kind in rule.nodes:
-                column = self._columns.setdefault(kind, _Column())
+                column = self._columns.setdefault(kind, _Column(kind is ast.Call))
                 column.rules.append(rule)
                 if type(rule).concerns is not Rule.concerns:
                     column.picky.append(rule)
@@ -50,38 +64,29 @@ class Dispatch:
     def select(self, nodes: Iterable[ast.AST]) -> Chosen:
         """Return the nodes that rules look at, in the order of the source, with those rules."""
         chosen: Chosen = []
-        columns = self._columns
+        columns, torch = self._columns, self._torch
         for node in nodes:
             column = columns.get(type(node))
-            if column is not None:
-                rules = self._kept(column, node)
-                if rules:
-                    chosen.append((node, rules))
+            if column is None:
+                continue
+            said = tuple([concerns(node, torch) for concerns in column.asked])
+            rules = column.kept.get(said)
+            if rules is None:
+                rules = column.kept[said] = self._kept(column, said)
+            if rules or column.calls:
+                chosen.append((node, rules))
         chosen.sort(key=_place)
         return chosen
 
-    def _kept(self, column: _Column, node: ast.AST) -> tuple[Rule, ...]:
-        torch = self._torch
-        said = tuple([concerns(node, torch) for concerns in column.asked])
-        kept = column.kept.get(said)
-        if kept is None:
-            out = {rule for rule, concerned in zip(column.picky, said) if not concerned}
-            kept = column.kept[said] = tuple(rule for rule in column.rules if rule not in out)
-        return kept
-
-    def for_call(self, name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """Return those of a call's selected rules that have something to say about the name."""
-        key = (name, id(rules))  # the tuples of `select` live as long as this object
-        known = self._calls.get(key)
-        if known is None:
-            known = tuple([rule for rule in rules if rule.answers(name, self._torch)])
-            self._calls[key] = known
-        return known
+    def _kept(self, column: _Column, said: tuple[bool, ...]) -> tuple[Rule, ...] | ByName:
+        out = {rule for rule, concerned in zip(column.picky, said) if not concerned}
+        kept = tuple(rule for rule in column.rules if rule not in out)
+        return ByName(kept, self._torch) if column.calls else kept
 
 
-def _place(chosen: tuple[ast.AST, tuple[Rule, ...]]) -> tuple[int, int]:
+def _place(chosen: tuple[ast.AST, object]) -> tuple[int, int]:
     node = chosen[0]
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-__all__ = ["Chosen", "Dispatch"]
+__all__ = ["ByName", "Chosen", "Dispatch"]

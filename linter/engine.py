@@ -20,7 +20,7 @@ from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
 from .analysis.operators import boolean
 from .context import FrameContext
-from .dispatch import Chosen, Dispatch
+from .dispatch import ByName, Chosen, Dispatch
 from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
@@ -129,11 +129,9 @@ class Linter:
         if selected is None:
             nodes = (*function.nodes, function.node)
             selected = self._selected[function.node] = self._region_rules.select(nodes)
-        return tuple(self._check(frame, function.node, selected, self._region_rules))
+        return tuple(self._check(frame, function.node, selected))
 
-    def _check(
-        self, frame: Frame, function: ast.AST, chosen: Chosen, dispatch: Dispatch
-    ) -> list[Finding]:
+    def _check(self, frame: Frame, function: ast.AST, chosen: Chosen) -> list[Finding]:
         """Run rules on the selected nodes of a function, as far as captured code reaches them."""
         ctx = FrameContext(frame, function)
         facts, visited, callees = frame.facts, frame.visited, frame.callees
@@ -141,9 +139,9 @@ class Linter:
         for node, rules in chosen:
             if node not in facts and node not in visited and not ctx.reached(node):
                 continue
-            if type(node) is ast.Call:
-                callee = callees.get(node)
-                rules = dispatch.for_call("" if callee is None else callee.name, rules)
+            if isinstance(rules, ByName):
+                callee = callees.get(node)  # type: ignore[arg-type]
+                rules = rules["" if callee is None else callee.name]
             for rule in rules:
                 for sighting in rule.check(node, ctx):
                     finding = _finding(rule, sighting, ctx, frame)
@@ -181,7 +179,7 @@ class Linter:
             function = frame.function
             node = module.tree if function is None else function.node
             nodes = own_nodes(node) if function is None else function.nodes
-            yield from self._check(frame, node, table.select((*nodes, node)), table)
+            yield from self._check(frame, node, table.select((*nodes, node)))
 
 
 # -- findings ------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from .workers import (
     with_deep_stack,
 )
 
+_KEPT_FREE = 16 * 1024 * 1024
 _engines: dict[AnalysisOptions, Engine] = {}  # of a worker process
 
 
@@ -95,27 +96,30 @@ def _start_worker() -> None:
     """Let Ctrl-C end a worker without a word; the main process says what there is to say.
 
     Syntax trees are many small objects that live as long as the worker: looking for garbage among
-    them takes longer than parsing them.
+    them takes longer than parsing them. And what CPython's parser frees after each file is back at
+    once for the next one: once a block of that size was freed, the C library keeps as much.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
+    bytearray(_KEPT_FREE)
 
 
 def make_chunks(jobs: Sequence[Job], processes: int) -> list[list[Job]]:
     """Return chunks of neighbouring files, largest last.
 
-    Neighbours import the same modules, which a process parses once; taking large chunks first
-    (from the end) keeps the processes equally busy.
+    Neighbours import the same modules, which a process parses once. Each chunk is a share of what
+    is left: large ones are taken first (from the end), and with small ones at last the processes
+    come to an end together, where with equal ones the last one would be waited for.
     """
-    total = sum(job.size for job in jobs) + 1000 * len(jobs)
-    limit = max(total // (processes * 12), 20_000)
+    rest = sum(job.size for job in jobs) + 1000 * len(jobs)
     chunks: list[list[Job]] = []
-    size = limit
+    size = limit = 0
     for job in sorted(jobs, key=lambda job: job.path):
         if size >= limit:
             chunks.append([])
-            size = 0
+            size, limit = 0, max(rest // (processes * 6), 20_000)
         chunks[-1].append(job)
         size += job.size + 1000
+        rest -= job.size + 1000
     chunks.sort(key=lambda chunk: sum(job.size for job in chunk))
     return chunks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
 from ..rules.base.facts import (
@@ -25,10 +25,11 @@ from ..rules.base.facts import (
     join_all,
     options,
 )
+from ..rules.base.valueclass import valueclass
 from ..rules.base.walking import all_nodes
 from .analysis import parameters
 from .analysis.analyzer import MAX_DEPTH, Analyzer
-from .analysis.calls import DISABLING, OPAQUE
+from .analysis.callees import ENDING
 from .analysis.classes import find_method, is_module_class, resolve_ancestry
 from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
@@ -40,7 +41,7 @@ from .tensor_code import handles_tensors
 COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass
 class Entry:
     """A callable that torch.compile captures, why, and with which options.
 
@@ -64,7 +65,7 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
     inherited: list[Entry] = []
 
     def add(entry: Entry) -> None:
-        if not entry.function.decorator_names & (DISABLING | OPAQUE):
+        if ENDING.isdisjoint(entry.function.decorator_names):
             found.setdefault((entry.function, entry.options), entry)
 
     for entry in _explicit(analyzer, module):
@@ -106,7 +107,7 @@ def _inherited(analyzer: Analyzer, cls: ClassInfo, everything: bool) -> Iterator
             seen.add(name)
             if name != "forward" and not everything:
                 continue
-            if method.decorator_names & (DISABLING | OPAQUE) or not _calls_own(method, cls):
+            if not ENDING.isdisjoint(method.decorator_names) or not _calls_own(method, cls):
                 continue
             if handles_tensors(analyzer, method):
                 this: Env = {parameters.first_name(method): analyzer.own(cls)}
@@ -158,7 +159,7 @@ def handed_on(analyzer: Analyzer, reached: list[Summary]) -> Iterator[Summary]:
     """
     functions = {part.function for part in reached}
     for info, fact in list(analyzer.handed_on.items()):
-        if info.definer not in functions or info.decorator_names & (DISABLING | OPAQUE):
+        if info.definer not in functions or not ENDING.isdisjoint(info.decorator_names):
             continue
         params = parameters.guess(analyzer, info)
         if not any(isinstance(o, Tensor) for known in params.values() for o in options(known)):

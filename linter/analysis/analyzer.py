@@ -256,7 +256,8 @@ class Analyzer:
             frame.children.append(summary)
         if not summary.done:  # recursion: the outer call is still under way
             return self.declared_return(info)
-        self._apply_stores(frame, node, function, summary)
+        if summary.stores:
+            self._apply_stores(frame, node, function, summary)
         returns = summary.returns
         if isinstance(returns, Unknown):
             return self.declared_return(info)
@@ -268,11 +269,11 @@ class Analyzer:
         Decorators from elsewhere (functools.wraps, torch.no_grad, unknown ones) are taken to
         call the function as it is.
         """
-        if not info.decorators:
-            return None
         if info in self._wrappers:
             return self._wrappers[info]
         self._wrappers[info] = None  # a decorator that uses what it decorates ends here
+        if not info.decorators:
+            return None
         fact: Fact = Function(info, raw=True)
         # Decorators run at import, not in the region: only what they return matters here.
         frame = Frame(self, info.module, None, {}, depth=MAX_DEPTH - DECORATOR_DEPTH)
@@ -298,7 +299,7 @@ class Analyzer:
         self, frame: Frame, node: ast.AST, function: Function, summary: Summary
     ) -> None:
         """What a method stored on its `self` is now known of the caller's object."""
-        if not summary.stores or frame.env is None or function.bound is None:
+        if frame.env is None or function.bound is None:
             return
         target = (
             node.func.value
@@ -332,7 +333,7 @@ class Analyzer:
         if depth > MAX_DEPTH:
             return None
         # What a decorator put around one function says nothing of the next one it wraps.
-        held = tuple(pair for pair in closure.items() if isinstance(pair[1], Function))
+        held = tuple([pair for pair in closure.items() if isinstance(pair[1], Function)])
         seen = self._signatures.get((info, held), 0)
         if seen >= MAX_SIGNATURES and not entry:
             params = {name: widen(fact) for name, fact in params.items()}

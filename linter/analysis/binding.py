@@ -28,8 +28,12 @@ def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
     """Bind a target: name, attribute, item, or unpacking."""
     assert frame.env is not None
     frame.record(target, value)
-    if isinstance(target, ast.Name):
-        frame.assign(target.id, _named(target, value))
+    if type(target) is ast.Name:
+        name = target.id
+        if name in frame.holders:
+            frame.assign(name, _named(target, value))
+        else:
+            frame.env[name] = _named(target, value)
     elif isinstance(target, ast.Attribute):
         expressions.evaluate(frame, target.value)
         path = path_of(target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from ...rules.base.context import Callee
 from ...rules.base.facts import (
@@ -40,23 +39,10 @@ from . import (
     stdlib,
     tensors,
 )
+from .callees import ENDING, OPAQUE, callee_of
 from .classes import find_method
 from .constants import CONSTANT_CALLS, HOOKS
 from .frame import Frame
-
-# Decorators that end a region: the body runs uncaptured, or as one opaque operator.
-DISABLING = frozenset({"disable", "_disable_dynamo", "dont_compile"})
-OPAQUE = frozenset(
-    {
-        "allow_in_graph",
-        "nonstrict_trace",
-        "custom_op",
-        "triton_op",
-        "impl",
-        "leaf_function",
-        "substitute_in_graph",
-    }
-)
 
 
 @dataclass(slots=True)
@@ -70,28 +56,30 @@ class Arguments:
 
 def arguments(frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call in order."""
-    result = Arguments([], {}, False)
+    evaluate = expressions.evaluate
+    args: list[Fact] = []
+    kwargs: dict[str, Fact] = {}
+    more = False
     for arg in node.args:
-        if type(arg) is ast.Starred:
-            inner = expressions.evaluate(frame, arg)
-            if isinstance(inner, Sequence) and inner.items is not None and not result.open:
-                result.args.extend(inner.items)
-            else:
-                result.open = True
-                if isinstance(inner, (Sequence, Tensor)):
-                    result.args.append(expressions.element_of(frame, inner, arg))
+        fact = evaluate(frame, arg)
+        if type(arg) is not ast.Starred:
+            args.append(fact)
+        elif isinstance(fact, Sequence) and fact.items is not None and not more:
+            args.extend(fact.items)
         else:
-            result.args.append(expressions.evaluate(frame, arg))
+            more = True
+            if isinstance(fact, (Sequence, Tensor)):
+                args.append(expressions.element_of(frame, fact, arg))
     for keyword in node.keywords:
-        fact = expressions.evaluate(frame, keyword.value)
+        fact = evaluate(frame, keyword.value)
         if keyword.arg is not None:
-            result.kwargs[keyword.arg] = fact
+            kwargs[keyword.arg] = fact
         elif isinstance(fact, Mapping):
-            result.kwargs.update((k, v) for k, v in fact.items if isinstance(k, str))
-            result.open = result.open or not fact.exact
+            kwargs.update((k, v) for k, v in fact.items if isinstance(k, str))
+            more = more or not fact.exact
         else:
-            result.open = True
-    return result
+            more = True
+    return Arguments(args, kwargs, more)
 
 
 def call(frame: Frame, node: ast.Call) -> Fact:
@@ -107,7 +95,7 @@ def call(frame: Frame, node: ast.Call) -> Fact:
 
 
 def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:
-    callee = _callee(frame, function)
+    callee = callee_of(frame, function)
     if callee.name or callee.project is not None:
         old = frame.callees.get(node)
         if old is None or (callee.sure and not old.sure):
@@ -122,71 +110,6 @@ def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, on
     if kind is Function or kind is Instance or kind is ClassRef:
         return call_function(frame, node, function, given.args, given.kwargs, given.open)
     return UNKNOWN
-
-
-@lru_cache(maxsize=4096)
-def _named_callee(name: str, sure: bool) -> Callee:
-    return Callee(name, None, None, sure)
-
-
-def _callee(frame: Frame, function: Fact) -> Callee:
-    if isinstance(function, Unknown):
-        return _NO_CALLEE
-    if isinstance(function, Extern):
-        return _named_callee(function.name, function.sure)
-    if isinstance(function, Instance) and isinstance(function.cls, str):
-        return Callee(function.cls if function.module else function.cls + ".__call__", function)
-    if isinstance(function, Function):
-        names = function.function.decorator_names
-        if names & DISABLING:
-            return Callee("torch.compiler.disable", project=function.function)
-        return Callee("", function.bound, function.function)
-    if isinstance(function, ClassRef):
-        made = find_method(frame.analyzer, function.cls, "__init__")
-        external = frame.analyzer.external_base(function.cls)
-        return Callee(external, project=made)
-    if isinstance(function, BoundMethod):
-        receiver = function.receiver
-        if isinstance(receiver, ClassRef):
-            base = frame.analyzer.external_base(receiver.cls)
-            return Callee(f"{base}.{function.name}" if base else "", receiver)
-        name = method_name(receiver, function.name)
-        if isinstance(receiver, Instance) and not isinstance(receiver.cls, str):
-            base = frame.analyzer.inherited(receiver.cls, function.name)
-            name = f"{base}.{function.name}" if base else name
-        return Callee(name, receiver, sure=receiver.sure)
-    if isinstance(function, Instance):
-        name = "forward" if function.module else "__call__"
-        project = find_method(frame.analyzer, function.cls, name)
-        if project is not None and project.decorator_names & DISABLING:
-            return Callee("torch.compiler.disable", function, project)
-        base = frame.analyzer.external_base(function.cls) if project is None else ""
-        return Callee(base, function, project)
-    return _NO_CALLEE
-
-
-_NO_CALLEE = Callee()
-
-
-def method_name(receiver: Fact, name: str) -> str:
-    """Return the canonical dotted name of a method of a value."""
-    if isinstance(receiver, Tensor):
-        return f"torch.Tensor.{name}"
-    if isinstance(receiver, Array):
-        return f"numpy.ndarray.{name}"
-    if isinstance(receiver, Sequence):
-        kind = (
-            receiver.kind
-            if receiver.kind in ("list", "tuple", "set", "deque", "frozenset")
-            else ("generator" if receiver.kind == "generator" else "tuple")
-        )
-        return f"{kind}.{name}"
-    if isinstance(receiver, Mapping):
-        return f"dict.{name}"
-    if isinstance(receiver, Instance):
-        return f"{receiver.cls if isinstance(receiver.cls, str) else receiver.cls.name}.{name}"
-    kind = getattr(receiver, "kind", "")
-    return f"{kind}.{name}" if kind else ""
 
 
 def call_function(
@@ -208,10 +131,9 @@ def call_function(
     if not isinstance(function, Function):
         return UNKNOWN
     info = function.function
-    names = info.decorator_names
-    if names & (DISABLING | OPAQUE):
+    if not ENDING.isdisjoint(info.decorator_names):
         declared = analyzer.declared_return(info)
-        if isinstance(declared, Unknown) and names & OPAQUE:
+        if isinstance(declared, Unknown) and not OPAQUE.isdisjoint(info.decorator_names):
             origin = frame.origin(node, f"`{frame.module.segment(node)}`")
             return Tensor(origin=origin, sure=False)
         return declared

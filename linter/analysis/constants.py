@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...rules.base.facts import NONE, Const, Fact, Static, const
+from ...rules.base.facts import Const, Fact, Static, const
 
 # What Dynamo answers when traced code asks what is tracing it.
 CONSTANT_CALLS: dict[str, object] = {
@@ -48,5 +48,5 @@ class Constants(dict[ast.Constant, Const]):
     """The facts of constants in the source: the same one each time, which compares at once."""
 
     def __missing__(self, node: ast.Constant) -> Const:
-        made = self[node] = NONE if node.value is None else const(node.value)
+        made = self[node] = const(node.value)
         return made

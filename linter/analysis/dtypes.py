@@ -42,9 +42,10 @@ def result_dtype(
     if named is not None:
         return named_dtype(named)
     for value in values:
-        known = named_dtype(value)
-        if known:
-            return known
+        if type(value) is Extern:
+            known = named_dtype(value)
+            if known:
+                return known
     if stem in ("tensor", "as_tensor", "full", "full_like") and values and not inputs:
         return _literal_dtype(
             values[1] if stem.startswith("full") and len(values) > 1 else values[0]

@@ -28,8 +28,8 @@ from ...rules.base.facts import (
 from . import binding, calls, construction, containers, masks, members, subscripts, tells
 from .classes import find_method
 from .frame import Env, Frame, join_envs, path_of
-from .narrow import refine, truth_of
-from .operators import binary, compare, unary
+from .narrow import refine
+from .operators import binary, boolean, compare, unary
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Fact:
@@ -39,10 +39,8 @@ def evaluate(frame: Frame, node: ast.expr) -> Fact:
     handler = _HANDLERS.get(type(node))
     fact = UNKNOWN if handler is None else handler(frame, node)
     facts = frame.facts  # `Frame.record`, written out: most of its calls would be these
-    old = facts.get(node)
-    if old is None:
-        facts[node] = fact
-    elif old is not fact:
+    old = facts.setdefault(node, fact)
+    if old is not fact:
         facts[node] = join(old, fact)
     return fact
 
@@ -152,7 +150,7 @@ def _bool_op(frame: Frame, node: ast.BoolOp) -> Fact:
     frame.env = dict(saved) if saved is not None else None
     for i, value in enumerate(node.values):
         fact = evaluate(frame, value)
-        verdict = truth_of(fact)
+        verdict = boolean(fact)
         last = i == len(node.values) - 1
         if last or verdict is (not conjunction):
             results.append(fact)
@@ -172,9 +170,9 @@ def _bool_op(frame: Frame, node: ast.BoolOp) -> Fact:
 def _deciding(fact: Fact, truth: bool) -> Fact:
     """The part of a fact that may end a chain of `and` (truth False) or `or` (truth True)."""
     if truth:
-        kept = [o for o in options(fact) if truth_of(o) is not False]
+        kept = [o for o in options(fact) if boolean(o) is not False]
     else:
-        kept = [o for o in options(fact) if truth_of(o) is not True]
+        kept = [o for o in options(fact) if boolean(o) is not True]
     return join_all(kept) if kept else fact
 
 
@@ -184,7 +182,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Fact:
 
 
 def _if_exp(frame: Frame, node: ast.IfExp) -> Fact:
-    verdict = truth_of(evaluate(frame, node.test))
+    verdict = boolean(evaluate(frame, node.test))
     before = frame.env
     results: list[Fact] = []
     after_arms: list[Env | None] = []

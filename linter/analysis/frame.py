@@ -98,12 +98,9 @@ class Frame:
 
     def record(self, node: ast.expr, fact: Fact) -> Fact:
         """Remember what an expression is here, joined with what it was on other visits."""
-        facts = self.facts
-        old = facts.get(node)
-        if old is None:
-            facts[node] = fact
-        elif old is not fact:
-            facts[node] = join(old, fact)
+        old = self.facts.setdefault(node, fact)
+        if old is not fact:
+            self.facts[node] = join(old, fact)
         return fact
 
     def origin(self, node: ast.AST, message: str, parent: Origin | None = None) -> Origin:
@@ -141,13 +138,11 @@ def join_envs(envs: Iterable[Env | None]) -> Env | None:
 
 def path_of(node: ast.AST) -> str | None:
     """Return "a.b.c" for a name or a chain of attributes on a name, else None."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
+    tail = ""
+    while type(node) is ast.Attribute:
+        tail = f".{node.attr}{tail}"
         node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)]) if parts else node.id
+    return node.id + tail if type(node) is ast.Name else None
 
 
 __all__ = ["UNKNOWN", "Env", "Frame", "Loop", "join_envs", "path_of"]

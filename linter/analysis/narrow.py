@@ -69,11 +69,6 @@ _MAPPINGS = frozenset(
 )
 
 
-def truth_of(fact: Fact) -> bool | None:
-    """Return what bool(fact) surely is on every path, None where it depends."""
-    return boolean(fact)
-
-
 def refine(frame: Frame, test: ast.expr, positive: bool) -> None:
     """Narrow the environment by a condition that held (`positive`) or failed."""
     if frame.env is None:
@@ -84,7 +79,7 @@ def refine(frame: Frame, test: ast.expr, positive: bool) -> None:
         conjunction = isinstance(test.op, ast.And)
         deciding = test.values
         if conjunction is not positive:  # one operand decided: which, where others can't have
-            truths = [truth_of(frame.facts.get(value, Unknown())) for value in test.values]
+            truths = [boolean(frame.facts.get(value, Unknown())) for value in test.values]
             undecided = [v for v, truth in zip(test.values, truths) if truth is not conjunction]
             deciding = undecided if len(undecided) == 1 else []
         for value in deciding:
@@ -123,19 +118,20 @@ def _falsy(fact: Fact) -> Fact:
 
 def _refine_compare(frame: Frame, test: ast.Compare, positive: bool) -> None:
     op, right = test.ops[0], test.comparators[0]
+    is_none = isinstance(right, ast.Constant) and right.value is None
+    if not is_none or not isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return
     left = test.left.target if isinstance(test.left, ast.NamedExpr) else test.left
     path = path_of(left)
     if path is None or frame.env is None:
         return
-    is_none = isinstance(right, ast.Constant) and right.value is None
-    if is_none and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
-        current = frame.env.get(path, frame.facts.get(left))
-        if current is None:
-            return
-        if isinstance(op, (ast.Is, ast.Eq)) is positive:
-            _rebind(frame, path, NONE)
-        else:
-            _rebind(frame, path, without_none(current))
+    current = frame.env.get(path, frame.facts.get(left))
+    if current is None:
+        return
+    if isinstance(op, (ast.Is, ast.Eq)) is positive:
+        _rebind(frame, path, NONE)
+    else:
+        _rebind(frame, path, without_none(current))
 
 
 def _refine_call(frame: Frame, test: ast.Call, positive: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from ...rules.base.facts import (
     UNKNOWN,
     Array,
+    BoundMethod,
     ClassRef,
     Const,
     Extern,
@@ -22,6 +23,7 @@ from ...rules.base.facts import (
     ShapeInt,
     Static,
     Tensor,
+    Union,
     Unknown,
     const,
     join_all,
@@ -326,12 +328,20 @@ def identity(left: Fact, right: Fact) -> bool | None:
     return None
 
 
+# A method says nothing: `t.batch` of what is taken for a tensor may be a flag of it.
+_UNDECIDED = frozenset({Unknown, Static, Tensor, Union, ShapeInt, BoundMethod})
+_TRUE = frozenset({Function, ClassRef, ModuleRef, Extern})
+
+
 def boolean(fact: Fact) -> bool | None:
     """Return what bool(fact) surely is, None where it depends."""
+    kind = type(fact)
+    if kind in _UNDECIDED:
+        return None
     if isinstance(fact, Const):
         return bool(fact.value)
-    if isinstance(fact, (Function, ClassRef, ModuleRef, Extern)):
-        return True  # but not a method: `t.batch` of what is taken for a tensor is a flag of it
+    if kind in _TRUE:
+        return True
     if isinstance(fact, Sequence) and fact.kind == "tuple" and fact.items is not None:
         return bool(fact.items)
     if isinstance(fact, Instance) and fact.module and fact.sure:

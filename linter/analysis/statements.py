@@ -22,8 +22,8 @@ from .binding import assign
 from .calls import CONSTANT_CALLS, call_method_named
 from .expressions import element_of, evaluate
 from .frame import Env, Frame, Loop, join_envs, path_of
-from .narrow import refine, truth_of
-from .operators import binary
+from .narrow import refine
+from .operators import binary, boolean
 
 MAX_PASSES = 4  # the lattice is shallow: loops settle in two or three
 
@@ -74,7 +74,7 @@ def _aug_assign(frame: Frame, stmt: ast.AugAssign) -> None:
 
 def _if(frame: Frame, stmt: ast.If) -> None:
     fact = evaluate(frame, stmt.test)
-    verdict = truth_of(fact)
+    verdict = boolean(fact)
     before = frame.env
     after: list[Env | None] = []
     for arm, positive in ((stmt.body, True), (stmt.orelse, False)):
@@ -123,7 +123,7 @@ def _while(frame: Frame, stmt: ast.While) -> None:
 
     def once() -> None:
         nonlocal endless
-        verdict = truth_of(evaluate(frame, stmt.test))
+        verdict = boolean(evaluate(frame, stmt.test))
         endless = verdict is True
         if verdict is False:
             frame.env = None
@@ -208,7 +208,7 @@ def _assert(frame: Frame, stmt: ast.Assert) -> None:
         saved = dict(frame.env) if frame.env is not None else None
         evaluate(frame, stmt.msg)
         frame.env = saved
-    if truth_of(fact) is False:
+    if boolean(fact) is False:
         frame.env = None
         return
     refine(frame, stmt.test, True)

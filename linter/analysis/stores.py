@@ -23,6 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
+from ...rules.base.walking import own_statements
 from ..index import Assigned, ClassInfo, FunctionInfo
 from . import classes, expressions, parameters, statements
 from .frame import Frame
@@ -102,7 +103,7 @@ def _assignments(method: FunctionInfo) -> list[tuple[str, ast.expr | None, bool]
     """Return (attribute, value, whether it is added to); every class that inherits it asks."""
     if method.stored is None:
         this = parameters.first_name(method)
-        nodes = [node for node in method.nodes if type(node) in _ASSIGNMENTS]
+        nodes = [node for node in own_statements(method.node) if type(node) in _ASSIGNMENTS]
         method.stored = [
             (attr, value, isinstance(node, ast.AugAssign))
             for node in nodes

@@ -202,9 +202,9 @@ def _tensor(
     rank = None
     single = False
     tags = frame.analyzer.torch.tags(name)
-    reduced = {"dim", "axis"} & kwargs.keys()
-    positional = args[1:] if not name.startswith("torch.Tensor.") else args
     if stem in REDUCE:
+        reduced = "dim" in kwargs or "axis" in kwargs
+        positional = args[1:] if not name.startswith("torch.Tensor.") else args
         if not reduced and not positional:
             rank, single, ragged = 0, True, False
         elif primary is not None and primary.rank is not None and "keepdim" not in kwargs:

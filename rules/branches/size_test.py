@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from ..base import Code, Context, Declined, Example, Fix, Mode, Rule, Sighting
 from ..torch_facts import TorchFacts
@@ -68,15 +69,14 @@ def f(x: torch.Tensor):
         return not isinstance(node, ast.If) or not (raises(node.body) or raises(node.orelse))
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting when a condition tests a data-dependent size."""
+        """Return sightings where a condition tests a data-dependent size."""
         if isinstance(node, ast.If):
-            yield from of_size(node.test, ctx, "`if`")
-        elif isinstance(node, ast.IfExp):
-            yield from of_size(node.test, ctx, "the conditional expression")
-        elif isinstance(node, COMPREHENSIONS):
-            for generator in node.generators:
-                for condition in generator.ifs:
-                    yield from of_size(condition, ctx, "the comprehension")
+            return of_size(node.test, ctx, "`if`")
+        if isinstance(node, ast.IfExp):
+            return of_size(node.test, ctx, "the conditional expression")
+        assert isinstance(node, COMPREHENSIONS)
+        tests = [test for generator in node.generators for test in generator.ifs]
+        return chain.from_iterable(of_size(test, ctx, "the comprehension") for test in tests)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the body without the test, or the test as one of the mask."""

@@ -145,7 +145,7 @@ def f(x):
 
 def _unknown(node: ast.Attribute, torch: TorchFacts) -> str:
     """Return the graph-break id of reading the attribute from an array, "" where it is traced."""
-    if not isinstance(node.ctx, ast.Load) or node.attr in _READS:
-        return ""
     id = _USED.get(node.attr) or torch.ndarray(node.attr)
-    return "" if id is None or id == "ok" else id
+    if id is None or id == "ok" or node.attr in _READS or not isinstance(node.ctx, ast.Load):
+        return ""
+    return id

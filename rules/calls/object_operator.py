@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import Certainty, Context, Example, Fact, Instance, Rule, Sighting, Tensor, options
 from ..base.facts import Union, Unknown
@@ -122,17 +122,17 @@ def f(x: torch.Tensor):
             return isinstance(node.op, ast.Invert)
         return isinstance(node, ast.BinOp) and type(node.op) in _NAMES
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for an operation that isn't traced."""
         if isinstance(node, ast.UnaryOp):
             this = _overloads(ctx.fact(node.operand), "__invert__")
-            if this is not None:
-                yield _seen(node, this, ctx.fact(node.operand), "GB0059")
-            return
+            return [_seen(node, this, ctx.fact(node.operand), "GB0059")] if this is not None else ()
         assert isinstance(node, ast.BinOp)
         left, right = ctx.fact(node.left), ctx.fact(node.right)
-        if _OBJECTS.isdisjoint((type(left), type(right))):
-            return
+        plain = _OBJECTS.isdisjoint((type(left), type(right)))  # most of them
+        return () if plain else self._operation(node, left, right)
+
+    def _operation(self, node: ast.BinOp, left: Fact, right: Fact) -> Iterator[Sighting]:
         name = _NAMES[type(node.op)]
         for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
             this = _overloads(one, method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import (
     BOTH,
@@ -13,6 +13,7 @@ from ..base import (
     Context,
     Declined,
     Example,
+    Fact,
     Fix,
     FromTensor,
     Mapping,
@@ -163,19 +164,18 @@ def f(x: torch.Tensor):
         ),
     )
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for a draw that breaks, or an index that was drawn."""
         if isinstance(node, ast.Subscript):
-            return self._index(node, ctx)
+            return () if isinstance(ctx.fact(node.slice), Const) else self._index(node, ctx)
         if isinstance(node, ast.BinOp):
-            return self._mixed(node, ctx)
+            left, right = ctx.fact(node.left), ctx.fact(node.right)
+            known = _DRAWN.isdisjoint((type(left), type(right)))  # most of them
+            return () if known else self._mixed(node, left, right)
         assert isinstance(node, ast.Call)
         return self._call(node, ctx)
 
-    def _mixed(self, node: ast.BinOp, ctx: Context) -> Iterator[Sighting]:
-        left, right = ctx.fact(node.left), ctx.fact(node.right)
-        if _DRAWN.isdisjoint((type(left), type(right))):
-            return
+    def _mixed(self, node: ast.BinOp, left: Fact, right: Fact) -> Iterator[Sighting]:
         drawn = drawn_with_numbers(left, right)
         if drawn is not None:
             text = f"`{shown(node)}` mixes a number drawn at random with Python's"
@@ -202,8 +202,6 @@ def f(x: torch.Tensor):
 
     def _index(self, node: ast.Subscript, ctx: Context) -> Iterator[Sighting]:
         index = ctx.fact(node.slice)
-        if isinstance(index, Const):  # most of them
-            return
         drawn = drawn_in(index) or bound_in(index)
         if drawn is None or not isinstance(node.ctx, ast.Load):
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting
 from ..torch_facts import TorchFacts
@@ -111,26 +111,24 @@ def f(x):
         """Say whether the callee is recurrent, or unnamed as objects of the project's classes."""
         return name in ("", *_FUNCTIONS) or torch.is_rnn(_stem(name))
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting for a call of a recurrent module."""
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
+        """Return a sighting for a call of a recurrent module."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
         if name in _FUNCTIONS:
-            text = f"`{shown(node)}` isn't traced by default"
-            yield call_seen(node, callee, text, "GB0014")
-            return
+            return [call_seen(node, callee, f"`{shown(node)}` isn't traced by default", "GB0014")]
         if not isinstance(callee.receiver, Instance):
-            return
-        stem = _stem(name)
-        if ctx.torch.is_rnn(stem):
-            kind = stem.rpartition(".")[2]
+            return ()
+        if name == "":
+            kind = _subclassed(callee.receiver, ctx)
         else:
-            kind = _subclassed(callee.receiver, ctx) if name == "" else ""
+            stem = _stem(name)
+            kind = stem.rpartition(".")[2] if ctx.torch.is_rnn(stem) else ""
         if not kind:
-            return
+            return ()
         text = f"`{shown(node)}` runs an nn.{kind}, which Dynamo doesn't trace by default"
-        yield call_seen(node, callee, text, "GB0014")
+        return [call_seen(node, callee, text, "GB0014")]
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the layer run over the padded batch, where it was packed."""

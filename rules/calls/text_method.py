@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import (
     Certainty,
@@ -114,20 +114,25 @@ class f(nn.Module):
         """Say whether a method of a mixed-in class is called, of a string or of who knows what."""
         return name == "" or name.startswith((*_MIXED, "str.", "torch.Tensor.__"))
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for a method that Dynamo doesn't find."""
         assert isinstance(node, ast.Call)
-        if not isinstance(node.func, ast.Attribute):
-            return
-        held = node.func.value
+        func = node.func
+        if not isinstance(func, ast.Attribute):
+            return ()
+        told = hasattr(str, func.attr) or getattr(func.value, "attr", "") in _NAMES
+        return self._unfound(node, func, ctx) if told else ()
+
+    def _unfound(self, node: ast.Call, func: ast.Attribute, ctx: Context) -> Iterator[Sighting]:
+        held = func.value
         facts = options(ctx.fact(held))
         member = next(filter(_member, facts), None)
-        if member is not None and ctx.callee(node).project is None and hasattr(str, node.func.attr):
+        if member is not None and ctx.callee(node).project is None and hasattr(str, func.attr):
             sure = None if len(facts) == 1 else Certainty.LIKELY
-            text = f"`{shown(node.func)}` is a method of a member of an enum"
+            text = f"`{shown(func)}` is a method of a member of an enum"
             yield Sighting(node, text, member, certainty=sure)
         elif _class_name(held, ctx):
-            text = f"`{shown(node.func)}` asks for the name of a parameter's class"
+            text = f"`{shown(func)}` asks for the name of a parameter's class"
             yield Sighting(node, text)
 
 

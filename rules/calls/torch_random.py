@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ..base import (
@@ -127,13 +127,15 @@ def f(x, noise):
         ),
     )
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for seeding, and for every use of a generator."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         if concerns_state(callee.name):
             return self._touched(node, callee, ctx)
-        return _passed(node, ctx) if node.keywords and callee.project is None else iter(())
+        if callee.project is None and "generator" in [k.arg for k in node.keywords]:
+            return _passed(node, ctx)
+        return ()
 
     def _touched(self, node: ast.Call, callee: Callee, ctx: Context) -> Iterator[Sighting]:
         module, _, last = callee.name.rpartition(".")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..base import Context, Example, Instance, Rule, Sighting
+from ..base import Callee, Context, Example, Instance, Rule, Sighting
 from ..base.reading import made_at, shown
 from ..base.scopes import dotted
 
@@ -76,12 +76,17 @@ def f(x):
         """Say whether the callee may be one of the project's."""
         return name == ""
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for a decorated method of an object made inside."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
-        this, method = callee.receiver, callee.project
-        if method is None or not isinstance(this, Instance) or not _decorated(method):
+        if callee.project is None or not callee.project.decorators:
+            return ()
+        return self._decorated(node, callee, ctx)
+
+    def _decorated(self, node: ast.Call, callee: Callee, ctx: Context) -> Iterator[Sighting]:
+        this = callee.receiver
+        if not isinstance(this, Instance) or not _decorated(callee.project):
             return
         # of objects that came from elsewhere nothing says if the region made them
         if made_at(this, ctx) and not isinstance(this.cls, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..base import (
     DEFAULT_ONLY,
@@ -115,18 +115,18 @@ def f(x: torch.Tensor):
         """Say whether something is bound to what a call gives, or a function starts."""
         return not isinstance(node, ast.Assign) or isinstance(node.value, ast.Call)
 
-    def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
+    def check(self, node: ast.AST, ctx: Context) -> Iterable[Sighting]:
         """Yield a sighting for the first use of a value that a new graph can't get."""
-        after = 0
-        made: Iterator[Fact | None] = iter(())
         if isinstance(node, ast.Assign):
             given = ctx.fact(node.value)
             if not _may_hold(given):
-                return
-            after = node.end_lineno or node.lineno
-            made = _bound(node.targets[0], given)
-        elif node is ctx.function:
-            made = (_opaque(fact) for fact in ctx.given.values() if _may_hold(fact))
+                return ()
+            return self._used(_bound(node.targets[0], given), node.end_lineno or node.lineno, ctx)
+        if node is not ctx.function:
+            return ()
+        return self._used(map(_opaque, filter(_may_hold, ctx.given.values())), 0, ctx)
+
+    def _used(self, made: Iterator[Fact | None], after: int, ctx: Context) -> Iterator[Sighting]:
         fact = next(filter(None, made), None)
         if fact is None:
             return

@@ -83,10 +83,11 @@ def witness():
     )
 
     def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
-        """Say whether one target is given what a call with arguments makes."""
+        """Say whether one target is given what a call makes of parts that are written out."""
         assert isinstance(node, ast.Assign)
-        call = node.value
-        return len(node.targets) == 1 and isinstance(call, ast.Call) and bool(call.args)
+        if type(node.value) is not ast.Call or len(node.targets) > 1 or not node.value.args:
+            return False
+        return isinstance(node.value.args[0], (ast.List, ast.Tuple))
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when a name in a loop becomes itself and more."""

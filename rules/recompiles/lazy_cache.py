@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..base import Const, Context, Example, Rule, Severity, Sighting, Tensor, options
 from ..base.reading import shown
 from ..base.scopes import dotted
+from ..base.walking import all_nodes
 from ..torch_facts import TorchFacts
 from .state import kept
 
@@ -103,7 +104,7 @@ class f(nn.Module):
         """Say whether something is found empty, and assigned then."""
         assert isinstance(node, ast.If)
         return any(isinstance(stmt, ast.Assign) for stmt in node.body) and any(
-            _asked(part) for part in ast.walk(node.test)
+            _asked(part) for part in all_nodes(node.test)
         )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
