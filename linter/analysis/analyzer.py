@@ -292,7 +292,7 @@ class Analyzer:
         wrapped = self.wrapper(info)
         if wrapped is None:
             return None
-        bound = parameters.bind(self, wrapped.function, list(params.values()), {}, False)
+        bound = parameters.entered(self, wrapped.function, params)
         return self.summary(wrapped.function, bound, dict(wrapped.closure), 0)
 
     def _apply_stores(

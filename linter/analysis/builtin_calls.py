@@ -231,6 +231,8 @@ def _getattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     if len(given.args) < 2:
         return UNKNOWN
     name = given.args[1]
+    if isinstance(name, (Static, Unknown)) and given.args[0] == Extern("torch.optim"):
+        return Extern("torch.optim.Optimizer")  # whichever is asked for
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     target = ast.copy_location(ast.Attribute(node.args[0], name.value, ast.Load()), node)

@@ -83,6 +83,14 @@ def bind(
     return env
 
 
+def entered(analyzer: Analyzer, info: FunctionInfo, params: Env) -> Env:
+    """Bind an entry's parameters to the wrapper around it; whoever calls may name more."""
+    env = bind(analyzer, info, list(params.values()), {}, False)
+    if info.signature.kwarg:
+        env[info.signature.kwarg] = Mapping("dict", (), Static("str"))
+    return env
+
+
 def _declared_rest(fact: Union, declared: Fact) -> Fact:
     """Of a value known in part, the rest is what the annotation says.
 

@@ -84,8 +84,7 @@ class TorchRandom(Rule):
     to be reproducible from a generator of your own.
 
     ## When it is safe
-    `generator=None` is captured. A parameter that may be None is reported as likely: it breaks on
-    the calls that pass one.
+    `generator=None` is captured. What may be None is advice: it breaks on the calls that pass one.
     """
 
     code = "CL319"
@@ -161,14 +160,13 @@ def _passed(node: ast.Call, ctx: Context) -> Iterator[Sighting]:
         if given:
             maybe = any(isinstance(fact, Const) for fact in facts)
             text = f"`{shown(keyword.value)}` is a generator, which can't be put in a graph"
-            seldom = maybe and ctx.usual(keyword.value) is False
             yield Sighting(
                 node,
-                f"{text}, only where one is passed" if seldom else text,
+                f"{text}, only where one is passed" if maybe else text,
                 given[0],
                 certainty=Certainty.LIKELY if maybe else None,
-                breaks=() if seldom else None,
-                severity=Severity.INFO if seldom else None,
+                breaks=() if maybe else None,
+                severity=Severity.INFO if maybe else None,
                 graph_breaks=("GB0055",),
             )
 

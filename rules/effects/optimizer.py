@@ -49,6 +49,23 @@ class OptimizerInside(Rule):
         Example(
             bad="""
 import torch
+
+def f(x: torch.Tensor, name: str = "SGD"):
+    shift = torch.zeros_like(x)
+    optimizer = getattr(torch.optim, name)([shift], lr=0.1)  # error: CL503
+    optimizer.zero_grad()  # error: CL503
+    return x + shift
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor):
+    return x + torch.zeros_like(x)
+""",
+        ),
+        Example(
+            bad="""
+import torch
 from torch import nn
 
 net = nn.Linear(3, 1)
