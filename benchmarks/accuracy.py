@@ -220,11 +220,15 @@ SECTIONS = {
         "Misses and false alarms of these were looked at while the analysis was written, by kind.",
     ),
     "more": (
-        "39 packages more",
+        "64 packages more",
         "Measured by `benchmarks/truth_harness` after most rules had been written; kinds of breaks "
-        "that they showed have become rules since, and count below. Before any of "
-        "them was looked at, recall was 85.6 %, precision 88.5 % and 97.4 % of the `certain` "
-        "findings were right: what a package that nobody here has seen can expect.",
+        "that they showed have become rules since, and count below. What a package that nobody "
+        "here has seen can expect is what they gave at first sight: of the first 39, before any "
+        "was looked at, recall was 85.6 %, precision 88.5 % and 97.4 % of the `certain` findings "
+        "were right. Of the 25 that came later (276 lines that break), at first sight recall was "
+        "78.6 %, precision 87.2 % and `certain` 95.4 %. The first 196 of those lines were then "
+        "worked on; of the other 80, which came in two lots after that, 86.3 % had been found at "
+        "first sight, and 87.5 % were by the linter that each lot met.",
     ),
 }
 
