@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Rule, Sighting
 from ..base.reading import shown, tensor_of
 from ..base.scopes import dotted, own
 from ..torch_facts import TorchFacts
@@ -36,9 +36,27 @@ class DataAssign(Rule):
     code = "CL524"
     name = "data-assign"
     summary = "`.data` of a computed tensor replaced"
-    nodes = (ast.Assign,)
+    nodes = (ast.Assign, ast.AugAssign)
     graph_breaks = ("GB0056",)
     examples = (
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor):
+    y = x + 1
+    y.data *= 2  # error: CL524
+    return y
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor):
+    y = x + 1
+    y *= 2
+    return y
+""",
+        ),
         Example(
             bad="""
 import torch
@@ -60,13 +78,11 @@ def f(x: torch.Tensor):
 
     def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
         """Say whether an attribute `data` is written."""
-        assert isinstance(node, ast.Assign)
-        return any(getattr(target, "attr", "") == "data" for target in node.targets)
+        return any(getattr(target, "attr", "") == "data" for target in _targets(node))
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting for each target that is `.data` of an intermediate."""
-        assert isinstance(node, ast.Assign)
-        for target in node.targets:
+        for target in _targets(node):
             if not isinstance(target, ast.Attribute) or target.attr != "data":
                 continue
             tensor = tensor_of(ctx.fact(target.value))
@@ -79,9 +95,16 @@ def f(x: torch.Tensor):
         from ..rewrites.autograd import valued
 
         stmt, target = ctx.statement(sighting.node), sighting.node
-        assert isinstance(stmt, ast.Assign)
+        if not isinstance(stmt, ast.Assign):
+            raise Declined("work with the tensor itself: `y *= 2` is captured")
         assert isinstance(target, ast.Attribute)
         yield from valued(stmt, target, code)
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.AugAssign):
+        return [node.target]
+    return node.targets if isinstance(node, ast.Assign) else []
 
 
 def _computed(node: ast.expr, ctx: Context) -> bool:
