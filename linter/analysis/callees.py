@@ -38,6 +38,12 @@ ENDING = DISABLING | OPAQUE
 
 
 @lru_cache(maxsize=4096)
+def tensor_method(name: str) -> str:
+    """Return the canonical name of a method of tensors: the same string, whose hash is known."""
+    return f"torch.Tensor.{name}"
+
+
+@lru_cache(maxsize=4096)
 def _named_callee(name: str, sure: bool) -> Callee:
     return Callee(name, None, None, sure)
 
@@ -69,7 +75,7 @@ _NO_CALLEE = Callee()
 def _method_callee(frame: Frame, function: BoundMethod) -> Callee:
     receiver = function.receiver
     if type(receiver) is Tensor:  # most of them
-        return Callee(f"torch.Tensor.{function.name}", receiver, None, receiver.sure)
+        return Callee(tensor_method(function.name), receiver, None, receiver.sure)
     if isinstance(receiver, ClassRef):
         base = frame.analyzer.external_base(receiver.cls)
         return Callee(f"{base}.{function.name}" if base else "", receiver)
@@ -93,7 +99,7 @@ def _object_callee(frame: Frame, this: Instance) -> Callee:
 def method_name(receiver: Fact, name: str) -> str:
     """Return the canonical dotted name of a method of a value."""
     if isinstance(receiver, Tensor):
-        return f"torch.Tensor.{name}"
+        return tensor_method(name)
     if isinstance(receiver, Array):
         return f"numpy.ndarray.{name}"
     if isinstance(receiver, Sequence):
@@ -111,4 +117,4 @@ def method_name(receiver: Fact, name: str) -> str:
     return f"{kind}.{name}" if kind else ""
 
 
-__all__ = ["DISABLING", "ENDING", "OPAQUE", "callee_of", "method_name"]
+__all__ = ["DISABLING", "ENDING", "OPAQUE", "callee_of", "method_name", "tensor_method"]

@@ -39,7 +39,7 @@ from . import (
     stdlib,
     tensors,
 )
-from .callees import ENDING, OPAQUE, callee_of
+from .callees import ENDING, OPAQUE, callee_of, tensor_method
 from .classes import find_method
 from .constants import CONSTANT_CALLS, HOOKS
 from .frame import Frame
@@ -233,7 +233,7 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
 def _call_method(frame: Frame, node: ast.Call, method: BoundMethod, given: Arguments) -> Fact:
     receiver, name = method.receiver, method.name
     if isinstance(receiver, Tensor):
-        full = f"torch.Tensor.{name}"
+        full = tensor_method(name)
         return tensors.tensor_call(frame, node, full, receiver, given.args, given.kwargs)
     if isinstance(receiver, Array):
         return _array_method(frame, node, receiver, name, given)

@@ -130,22 +130,25 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     result: Env = {}
     analyzer.guesses[info] = result
     default = info.signature.defaults
-    documented = tells.without_strangers(analyzer, info, _documented(info))
+    documented: Env | None = None  # asked for where an annotation says nothing
     spec = info.node.args
     stated: Env = {}
+    this = first_name(info) if _has_self(info) else ""
     for name, param in info.signature.named.items():
         fact = analyzer.annotation(info.module, param.annotation)
         story = f"parameter `{name}`"
-        if isinstance(fact, Unknown) and name in documented:
-            story += ", documented as a tensor"
-            fact = documented[name]
+        if isinstance(fact, Unknown) and name != this:
+            if documented is None:
+                documented = tells.without_strangers(analyzer, info, _documented(info))
+            if name in documented:
+                story += ", documented as a tensor"
+                fact = documented[name]
         if isinstance(fact, (Tensor, Union, Sequence, Mapping)):
             place = (info.module.path, param.lineno, param.col_offset + 1)
             fact = _as_input(fact, Origin(*place, story))
         stated[name] = fact
     silent = {name for name, fact in stated.items() if isinstance(fact, Unknown)}
-    if _has_self(info):
-        silent.discard(first_name(info))
+    silent.discard(this)
     stated.update(tells.use_tells(analyzer, info, silent))
     asked: set[str] | None = None
     for name, fact in stated.items():
@@ -163,15 +166,11 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     if spec.kwarg is not None:
         declared = analyzer.annotation(info.module, spec.kwarg.annotation)
         result[spec.kwarg.arg] = Mapping("dict", (), Static("str"), declared)
-    if _has_self(info) and info.cls is not None:
-        this = first_name(info)
-        if this and not isinstance(info.node, ast.Lambda):
-            names = {getattr(d, "id", "") for d in info.decorators}
-            ref = analyzer.class_ref(info.cls)
-            made = (
-                ref if "classmethod" in names or info.name == "__new__" else analyzer.own(info.cls)
-            )
-            result[this] = made
+    if this and info.cls is not None and not isinstance(info.node, ast.Lambda):
+        names = {getattr(d, "id", "") for d in info.decorators}
+        ref = analyzer.class_ref(info.cls)
+        made = ref if "classmethod" in names or info.name == "__new__" else analyzer.own(info.cls)
+        result[this] = made
     return result
 
 

@@ -59,6 +59,7 @@ class TorchFacts:
     _sections: Mapping[str, Any]
     _rows: dict[tuple[str, str], Row | None] = field(default_factory=dict, repr=False)
     _functions: dict[str, Row | None] = field(default_factory=dict, repr=False)
+    _modules: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     def canonical(self, dotted: str) -> str:
         """``torch.functional.einsum`` -> ``torch.einsum``; unknown names come back unchanged."""
@@ -156,8 +157,12 @@ class TorchFacts:
 
     def module(self, dotted: str) -> str | None:
         """What calling an instance of this ``nn.Module`` class gives; None if it is not one."""
-        row = self._sections["modules"].get(self.canonical(dotted))
-        return None if row is None else row.split(";")[0]
+        try:
+            return self._modules[dotted]
+        except KeyError:
+            row = self._sections["modules"].get(self.canonical(dotted))
+            kind = self._modules[dotted] = None if row is None else row.split(";")[0]
+            return kind
 
     def is_rnn(self, dotted: str) -> bool:
         """Is it ``nn.LSTM``, ``nn.GRU`` or ``nn.RNN``, which Dynamo breaks on by default?"""
