@@ -16,14 +16,23 @@ from ..rules.torch_facts import TorchFacts
 
 
 class ByName(dict[str, tuple[Rule, ...]]):
-    """The rules for a call by the name of what is called, of those that its syntax concerns."""
+    """The rules for a call by the name of what is called: of `rules`, and of those for the name.
 
-    def __init__(self, rules: tuple[Rule, ...], torch: TorchFacts) -> None:
+    `above` has what all rules for calls answer: calls are of many syntaxes, and of few names.
+    """
+
+    def __init__(
+        self, rules: tuple[Rule, ...], torch: TorchFacts, above: ByName | None = None
+    ) -> None:
         super().__init__()
-        self._rules, self._torch = rules, torch
+        self._rules, self._torch, self._above = rules, torch, above
 
     def __missing__(self, name: str) -> tuple[Rule, ...]:
-        rules = tuple([rule for rule in self._rules if rule.answers(name, self._torch)])
+        if self._above is None:
+            rules = tuple([rule for rule in self._rules if rule.answers(name, self._torch)])
+        else:
+            answering = self._above[name]
+            rules = tuple([rule for rule in self._rules if rule in answering])
         self[name] = rules
         return rules
 
@@ -60,6 +69,8 @@ class Dispatch:
                 if type(rule).concerns is not Rule.concerns:
                     column.picky.append(rule)
                     column.asked.append(rule.concerns)
+        calls = self._columns.get(ast.Call)
+        self._calls = ByName(() if calls is None else tuple(calls.rules), torch)
 
     def select(self, nodes: Iterable[ast.AST]) -> Chosen:
         """Return the nodes that rules look at, in the order of the source, with those rules."""
@@ -81,7 +92,7 @@ class Dispatch:
     def _kept(self, column: _Column, said: tuple[bool, ...]) -> tuple[Rule, ...] | ByName:
         out = {rule for rule, concerned in zip(column.picky, said) if not concerned}
         kept = tuple(rule for rule in column.rules if rule not in out)
-        return ByName(kept, self._torch) if column.calls else kept
+        return ByName(kept, self._torch, self._calls) if column.calls else kept
 
 
 def _place(chosen: tuple[ast.AST, object]) -> tuple[int, int]:

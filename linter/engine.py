@@ -148,7 +148,7 @@ class Linter:
                     finding = self._with_fixes(finding, rule, sighting, ctx, frame)
                     made = made_at(sighting.fact, ctx) if sighting.local else 0
                     found.append(Seen(finding, sighting.node, sighting.local, made))
-        return settle(found, ctx)
+        return settle(found, ctx) if found else []
 
     def _with_fixes(
         self, finding: Finding, rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame

@@ -202,8 +202,9 @@ def _compile_lines(module: ModuleInfo) -> list[int]:
     """Return the lines that may compile something; `re.compile(` doesn't count."""
     if "compile" not in module.text:
         return []
-    lines = enumerate(module.text.split("\n"), 1)
-    found = [n for n, line in lines if "compile" in line and _COMPILE.search(line)]
+    found = [
+        n for n, line in enumerate(module.lines, 1) if "compile" in line and _COMPILE.search(line)
+    ]
     return found if found and speaks_of(module, "compile") else []
 
 
@@ -213,8 +214,7 @@ def speaks_of(module: ModuleInfo, word: str) -> bool:
     Of "jit.script" and "import script" the last part must begin a name. The word "compile" may be
     anywhere in one, but `torch.compiler.is_compiling()` and its like only ask, or keep out of it.
     """
-    lines = module.text.split("\n")
-    code = [line for line in lines if word in line and not line.lstrip().startswith("#")]
+    code = [line for line in module.lines if word in line and not line.lstrip().startswith("#")]
     if word == "compile":
         said = any("compile" in line.replace("compiler", "") for line in code)
         return said and any("compile" in n.replace("compiler", "") for n in module.identifiers)

@@ -58,13 +58,7 @@ def _signature(spec: ast.arguments) -> Signature:
     defaults.update((p.arg, d) for p, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None)
     named = {p.arg: p for p in (*positional, *spec.kwonlyargs)}
     stars = [p.arg if p is not None else "" for p in (spec.vararg, spec.kwarg)]
-    return Signature(
-        tuple([p.arg for p in positional]),
-        named,
-        stars[0],
-        stars[1],
-        defaults,
-    )
+    return Signature(tuple([p.arg for p in positional]), named, stars[0], stars[1], defaults)
 
 
 @dataclass(eq=False, slots=True)
@@ -199,11 +193,17 @@ class ModuleInfo:
             self._identifiers = frozenset(identifiers_in(self.tree))
         return self._identifiers
 
-    def line(self, number: int) -> str:
-        """Return a line of the source, 1-based, without its end; "" past the end."""
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the source without their ends."""
         if self._lines is None:
             self._lines = self.text.split("\n")
-        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+        return self._lines
+
+    def line(self, number: int) -> str:
+        """Return a line of the source, 1-based, without its end; "" past the end."""
+        lines = self._lines or self.lines
+        return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def segment(self, node: ast.AST) -> str:
         """Return the source of a node on one line, shortened to 48 characters."""
