@@ -363,8 +363,9 @@ def declared_tags(found: list[Any], name: str) -> set[str]:
     if "pointwise" in tags and returned != {"tensor"}:
         tags.remove("pointwise")  # ``max`` is elementwise only when it is given two tensors
         tags.update(("maybe_pointwise",) if "tensor" in returned else ())
-    for value in (v.alias_info for o in found for v in o._schema.arguments):
-        if value is not None and value.is_write:
+    for value in (v for o in found for v in o._schema.arguments):  # ``sort`` writes lists, too
+        written = value.alias_info is not None and value.alias_info.is_write
+        if written and "Tensor" in str(value.type):
             tags.add("inplace")
     for value in (v.alias_info for o in found for v in o._schema.returns):
         if value is not None and not value.is_write:

@@ -137,11 +137,13 @@ class Aliases:
         return frozenset({name, *(n for n in self._parent if self._find(n) == root)})
 
     def _assign(self, target: ast.AST, value: ast.expr, ctx: Context) -> None:
-        for source in _shared(value, ctx):
-            for node in ast.walk(target):
-                path = path_of(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-                if path is not None:
-                    self._union(path, source)
+        bound = list(_bound(target, ctx))
+        if len(bound) > 1 and _gives_views(value, ctx):
+            for path in bound[1:]:
+                self._union(path, bound[0])
+        for source in _shared(value, ctx) if bound else ():
+            for path in bound:
+                self._union(path, source)
 
     def _find(self, name: str) -> str:
         root = name
@@ -155,6 +157,30 @@ class Aliases:
         self._parent.setdefault(right, b)
         self._parent[a] = b
         self._parent.setdefault(b, b)
+
+
+def _gives_views(value: ast.expr, ctx: Context) -> bool:
+    """Say whether what is unpacked is a tensor, or parts of one."""
+    if any(isinstance(option, Tensor) for option in options(ctx.fact(value))):
+        return True
+    name = ctx.callee(value).name if isinstance(value, ast.Call) else ""
+    return bool(ctx.torch.tags(name) & {"view", "maybe_view"})
+
+
+def _bound(target: ast.AST, ctx: Context) -> Iterator[str]:
+    """Yield paths that come to share storage with what is assigned to a target."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _bound(element, ctx)
+    elif isinstance(target, ast.Starred):
+        yield from _bound(target.value, ctx)
+    elif isinstance(target, ast.Subscript):  # a tensor's items are written, a list's replaced
+        if not all(isinstance(o, Tensor) for o in options(ctx.fact(target.value))):
+            yield from _bound(target.value, ctx)
+    else:
+        path = path_of(target)
+        if path is not None:
+            yield path
 
 
 def _shared(value: ast.expr, ctx: Context) -> Iterator[str]:
