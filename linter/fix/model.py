@@ -53,12 +53,17 @@ _RANK = {Safety.SAFE: 0, Safety.NEEDS_PROOF: 1, Safety.UNSAFE: 2}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A rewrite that was made. `round` is when its finding showed up, which its lines are of."""
+    """A rewrite that was made.
+
+    round  when its finding showed up, which its lines are of
+    ways   how many alternatives there were when it was made
+    """
 
     key: Key
     finding: Finding
     fix: Fix
     round: int
+    ways: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,10 +90,9 @@ class _Search:
             if group <= kept.keys():
                 continue
             # What rewrites make possible in later rounds comes along; at last without it.
-            ways = [(level, False) for level in range(_levels(group, everything.changes))]
-            for level, alone in [*ways, (0, True)]:
+            for level, later, alone in _ways(group, everything.changes):
                 levels = {**kept, **{key: level for key in group if key not in kept}}
-                tried, verdict = self._attempt(wanted, levels, level, alone)
+                tried, verdict = self._attempt(wanted, levels, later, alone)
                 if tried is None:
                     break
                 if tried.text == held.text:
@@ -101,13 +100,41 @@ class _Search:
                 for key in group - kept.keys():
                     verdicts[key] = verdict
                 if verdict.held:
+                    if level:
+                        tried, verdict, levels = self._cheaper(wanted, tried, levels, later, group)
+                        verdicts |= dict.fromkeys(group, verdict)
                     held = tried
-                    kept = {**{change.key: level for change in tried.changes}, **levels}
+                    kept = {**{change.key: later for change in tried.changes}, **levels}
                     if alone:
                         kept = {**self._shut(group, everything), **kept}
                     verdicts |= {key: verdict for key, chosen in kept.items() if chosen >= 0}
                     break
         return self._with_safe(wanted, held, kept, everything, verdicts), verdicts
+
+    def _cheaper(
+        self,
+        wanted: Choice,
+        held: Rewritten,
+        levels: dict[Key, int],
+        level: int,
+        group: frozenset[Key],
+    ) -> tuple[Rewritten, Verdict, dict[Key, int]]:
+        """Return what holds with the first alternative of each rewrite that may have it.
+
+        A set is tried at one level: what one of them needs, the others may do without.
+        """
+        verdict = self._prove(held)
+        for change in held.changes:
+            fixes = change.finding.fixes
+            if change.key not in group or len(group) < 2 or change.fix not in fixes[1:]:
+                continue
+            for lower in range(min(level, len(fixes) - 1)):
+                fewer = {**levels, change.key: lower}
+                tried, other = self._attempt(wanted, fewer, level)
+                if tried is not None and other.held:
+                    held, verdict, levels = tried, other, fewer
+                    break
+        return held, verdict, levels
 
     def _shut(self, group: frozenset[Key], everything: Rewritten) -> dict[Key, int]:
         """Return what is left alone for a group: findings that had no rewrite at first."""
@@ -132,9 +159,15 @@ class _Search:
         levels = {**kept, **dict.fromkeys(safe, 0)}
         only = frozenset({*safe, *(change.key for change in held.changes)})
         tried = rewrite(self._subject, replace(wanted, levels=levels, only=only))
-        if {change.key for change in held.changes} - {change.key for change in tried.changes}:
-            return held  # what is proved isn't found any more beside it
-        return held if self._prove(tried).status is Status.REFUTED else tried
+        status = self._prove(tried).status
+        found = {change.key for change in tried.changes}
+        lost = [change for change in held.changes if change.key not in found]
+        if lost:
+            # What is proved isn't found any more beside it: that will do instead of settings.
+            all_safe = all(change.fix.safety is Safety.SAFE for change in tried.changes)
+            spared = all_safe and all(change.fix.setting for change in lost)
+            return tried if spared and status is not Status.REFUTED else held
+        return held if status is Status.REFUTED else tried
 
     @staticmethod
     def _safe(changes: Iterable[Change], verdicts: Mapping[Key, Verdict]) -> set[Key]:
@@ -211,11 +244,22 @@ def changed_lines(before: str, after: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _levels(group: frozenset[Key], changes: Iterable[Change]) -> int:
-    """Return how many alternatives there are to rewrites of the functions that a group changes."""
+def _ways(group: frozenset[Key], changes: Iterable[Change]) -> Iterator[tuple[int, int, bool]]:
+    """Yield the alternatives of a group, those of later rounds, and whether it goes alone.
+
+    What the group makes possible may need another alternative while the group itself does not.
+    """
     functions = {function for _, function, _, _ in group}
-    found = [len(change.finding.fixes) for change in changes if change.key[1] in functions]
-    return max(found, default=1)
+    mine = [change for change in changes if change.key[1] in functions]
+    levels = max((change.ways for change in mine), default=1)
+    later = max((change.ways for change in mine if change.key not in group), default=1)
+    yield 0, 0, False
+    if any(change.ways > 1 for change in mine if change.key in group):
+        for level in range(1, later):
+            yield 0, level, False
+    for level in range(1, levels):
+        yield level, level, False
+    yield 0, 0, True
 
 
 def _groups(changes: Iterable[Change]) -> Iterator[frozenset[Key]]:

@@ -65,7 +65,8 @@ def _chosen(
         fix = choice.of(key, finding.fixes)
         if fix is not None and fix.edits:
             known = first.get(key)
-            offered.append(Change(key, known or finding, fix, number if known is None else 1))
+            when = number if known is None else 1
+            offered.append(Change(key, known or finding, fix, when, len(finding.fixes)))
     if not all(change.fix.setting for change in offered):
         offered = [change for change in offered if not change.fix.setting]
     taken: list[Change] = []

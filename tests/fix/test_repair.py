@@ -30,6 +30,7 @@ from compile_lint.rules.base import (
 OFFERS: dict[str, list[str | tuple[str, Safety]]] = {
     "bad_a": ["good_a"],
     "bad_b": ["wrong_b", "good_b"],
+    "bad_choice": ["good_first", "good_second"],
     "bad_c": ["bad_d"],  # a second round is needed
     "bad_d": ["good_d"],
     "bad_e": ["wrong_e"],
@@ -39,6 +40,9 @@ OFFERS: dict[str, list[str | tuple[str, Safety]]] = {
     "bad_open": ["good_lock\n    pass\n    pass\n    pass"],
     "bad_locked": ["wrong_locked"],  # once the text has a `good_lock`
     "bad_locked_worse": ["bad_x + bad_x"],
+    "bad_locked_choice": ["wrong_choice", "good_choice"],
+    "bad_setting": ["set_on"],  # a setting, which is needed unless the text has a `good_cover`
+    "bad_cover": [("good_cover", Safety.SAFE)],
     "bad_syntax": ["good ("],
     "bad_worse": ["bad_x + bad_x"],
     "bad_half": ["need_other"],
@@ -71,6 +75,8 @@ class Subject:
                 function = named[1]
             for match in re.finditer(r"bad_\w+", line):
                 span = Span(number, match.start() + 1, number, match.end() + 1)
+                if match[0] == "bad_setting" and "good_cover" in text:
+                    continue
                 locked = match[0].startswith("bad_locked") and "good_lock" not in text
                 found.append(self._finding("locked" if locked else match[0], span, function))
         return tuple(found)
@@ -79,7 +85,9 @@ class Subject:
         fixes = []
         for offer in OFFERS.get(word, []):
             new, safety = (offer, Safety.NEEDS_PROOF) if isinstance(offer, str) else offer
-            fixes.append(Fix(f"{word} to {new}", (Edit(span, new),), safety))
+            fixes.append(
+                Fix(f"{word} to {new}", (Edit(span, new),), safety, setting=new == "set_on")
+            )
         return Finding(
             "CL101",
             "tensor-if",
@@ -134,6 +142,13 @@ def test_what_is_proved_is_kept_with_one_proof() -> None:
 def test_a_refuted_rewrite_gives_way_to_its_next_alternative() -> None:
     made = repaired("def f():\n    bad_b\n")
     assert made.text == "def f():\n    good_b\n"
+
+
+def test_what_one_rewrite_needs_the_others_do_without() -> None:
+    """Together they are tried at one level; then each may have its first alternative."""
+    made = repaired("def f():\n    bad_b\n    bad_choice\n")
+    assert made.text == "def f():\n    good_b\n    good_first\n"
+    assert all(judged.proved for judged in made.judged)
 
 
 def test_one_bad_rewrite_does_not_spoil_the_others() -> None:
@@ -253,6 +268,19 @@ def test_what_a_safe_rewrite_makes_possible_is_not_applied_unproved() -> None:
         assert made.text == "def f():\n    good_lock\n    bad_locked\n    good_a\n"
 
 
+def test_what_a_later_round_offers_has_alternatives_of_its_own() -> None:
+    made = repaired("def f():\n    bad_lock\n    bad_choice\n    bad_locked_choice\n")
+    assert made.text == "def f():\n    good_lock\n    good_first\n    good_choice\n"
+
+
+def test_no_setting_where_a_safe_rewrite_will_do() -> None:
+    def judge(text: str) -> Verdict:
+        return Verdict(Status.UNPROVED if "good_cover" in text else Status.PROVED)
+
+    made = repaired("def f():\n    bad_setting\n    bad_cover\n", prover=Prover(judge))
+    assert made.text == "def f():\n    bad_setting\n    good_cover\n"
+
+
 def test_what_is_not_proved_is_never_applied() -> None:
     """Whatever the verdicts: a text that is written was proved, or changed what is safe only."""
     for seed in range(60):
@@ -267,7 +295,7 @@ def test_what_is_not_proved_is_never_applied() -> None:
         words = verdicts.sample(sorted(set(OFFERS) - {"bad_syntax", "bad_unsafe"}), 5)
         text = "".join(f"def f{n}():\n    {word}\n    bad_c\n\n" for n, word in enumerate(words))
         made = repaired(text, prover=Prover(judge))
-        plain = made.text.replace("good_safe", "bad_safe").replace("good_lock", "bad_lock")
+        plain = re.sub("good_(safe|lock|cover)", r"bad_\1", made.text)
         assert made.text in held or plain in {text, *held}, seed
 
 
