@@ -324,7 +324,10 @@ def _called(node: ast.AST) -> str:
 
 
 def _starts_fixed(test: ast.expr, before: list[ast.stmt]) -> bool:
-    """Whether a loop's test is made of names that were just set to constants: no input skips it."""
+    """Whether a loop's test is made of names that were just set to constants: no input skips it.
+
+    Attributes of `self` are no inputs.
+    """
     known: dict[str, bool] = {}
     for statement in before:
         if isinstance(statement, ast.Assign):
@@ -337,9 +340,8 @@ def _starts_fixed(test: ast.expr, before: list[ast.stmt]) -> bool:
             for name in ast.walk(statement):
                 if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
                     known[name.id] = False
-    names = [
-        x.id for x in ast.walk(test) if isinstance(x, ast.Name) and x.id not in ("torch", "len")
-    ]
+    given = ("torch", "len", "self")
+    names = [x.id for x in ast.walk(test) if isinstance(x, ast.Name) and x.id not in given]
     return bool(names) and all(known.get(name, False) for name in names)
 
 

@@ -39,6 +39,11 @@ class Outcome:
     mutable: bool = False  # gradients are those that autograd refuses, as saved tensors changed
     seconds: float = 0.0
 
+    @property
+    def is_unfit(self) -> bool:
+        """Whether it tells nothing of gradients."""
+        return self.error is not None or bool(self.unfit)
+
 
 def seed_all(seed: int = SEED) -> None:
     """Seed every generator that code is likely to draw from."""

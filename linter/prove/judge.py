@@ -51,14 +51,15 @@ class Judge:
         drive = cases[0].drive
         self.found = Verdict(Status.PROVED, site=drive.name, source=drive.source)
 
-    def verdict(self) -> Verdict:
-        """Compare until something differs."""
+    def verdict(self, compiled: bool = True) -> Verdict:
+        """Compare until something differs; eager runs only, unless `compiled`."""
         try:
             self.eager()
-            self.breaks()
-            self.compiled()
-            check_kernels(self)
-            check_on_gpu(self)
+            if compiled:
+                self.breaks()
+                self.compiled()
+                check_kernels(self)
+                check_on_gpu(self)
             if self.trials.plain:
                 reason = f"the original raises {self.trials.plain}: compared with the plain-Python"
                 reason += " meaning of its operators"
@@ -153,14 +154,14 @@ class Judge:
         for plan in plans:
             results.append(self.trials.run(self.before, self.cases, [plan] * len(self.cases)))
             left = [n for n, plain in enumerate(self.want) if plain.error is None]
-            if not any(all(_unfit(row[n]) for row in results) for n in left):
+            if not any(all(row[n].is_unfit for row in results) for n in left):
                 break
         hows = []
         for place, (case, plain) in enumerate(zip(self.cases, self.want)):
             fit = How()
             if plain.error is None:
                 for plan, result in zip(plans, results):
-                    if not _unfit(result[place]):
+                    if not result[place].is_unfit:
                         fit = plan if self.binding(case, result[place]) else fit
                         break
             hows.append(fit)
@@ -237,18 +238,26 @@ class Judge:
             self.notes.append(
                 f"in turn, {where} isn't captured (by itself it is): {refused.reason}"
             )
-        if any(how.gradients for how in self.hows):
-            self.fullgraph([How()] * _WITHOUT, self.want, _WITHOUT)
-        for hows, want in self.some:
-            self.fullgraph(hows, want, _WITHOUT)
-        if self.eval_want and self.modes_differ():
-            self.fullgraph([How()] * _WITHOUT, self.eval_want, _WITHOUT, training=False)
+        try:
+            self.in_other_ways()
+        except Refused as refused:
+            self.without_fullgraph(refused)
+            return
         if self.left:
             one = self.left[0]
             if not self.fewer:
                 reason = f"the graph still breaks by default at line {one.line}: {one.reason}"
                 raise Different(Status.UNPROVED, reason)
             self.notes.append(f"by default the graph breaks at line {one.line}: {one.reason}")
+
+    def in_other_ways(self) -> None:
+        """Compile without gradients, with some of them, and in eval mode. Raises as fullgraph."""
+        if any(how.gradients for how in self.hows):
+            self.fullgraph([How()] * _WITHOUT, self.want, _WITHOUT)
+        for hows, want in self.some:
+            self.fullgraph(hows, want, _WITHOUT)
+        if self.eval_want and self.modes_differ():
+            self.fullgraph([How()] * _WITHOUT, self.eval_want, _WITHOUT, training=False)
 
     def singly(self) -> bool:
         """Whether each input is captured where nothing was compiled before: no dynamic sizes."""
@@ -380,10 +389,6 @@ class Judge:
         case = self.cases[place]
         changes = [f"{where or 'it'}: {what}" for where, what, _ in case.changes]
         return f"input {place + 1}" + (f" ({', '.join(changes)})" if changes else "")
-
-
-def _unfit(outcome: Outcome) -> bool:
-    return outcome.error is not None or bool(outcome.unfit)
 
 
 def _added(before: str, after: str) -> list[tuple[int, int]]:

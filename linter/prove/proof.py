@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import torch
+
 from .arms import Endless
 from .control import is_refused
 from .drives import Case, Drive, NoInputs, drives
@@ -14,10 +16,12 @@ from .loading import LoadFailed
 from .model import Status, Trial, Verdict
 from .mutate import FINITE, NANS, candidates
 from .trials import Trials, Watched
+from .values import leaves
 
 _GIVEN = 16  # argument tuples of a source that are looked at
 _KEPT = 24
 _TRIES = 400
+_ZEROED, _ZEROED_IN_ALL = 6, 12
 _SECONDS = 10.0  # for one source
 _SECONDS_IN_ALL = 25.0
 
@@ -51,6 +55,10 @@ class _Proof:
         merged: Verdict | None = None
         for cases in chosen:
             judged = Judge(self.trials, cases, self.say).verdict()
+            if judged.held and (zeroed := self.zeroed(cases)):
+                both = [*cases, *zeroed]
+                found = Judge(self.trials, both, self.say).verdict(compiled=False)
+                judged = judged if found.held else found
             merged = judged if merged is None else _merged(merged, judged)
             if not merged.held:
                 break
@@ -119,6 +127,16 @@ class _Proof:
         if drive.other:
             return kept, useful
         return [*kept, *self.variants(drive, given, runs, _KEPT - len(kept))], useful
+
+    def zeroed(self, cases: list[Case]) -> list[Case]:
+        """Cases with one tensor set to zero: where an arm not taken poisons a gradient."""
+        found = [
+            Case(case.drive, case.index, (*case.changes, (path, "zero", None)))
+            for case in cases[:_ZEROED]
+            for path, leaf in leaves(case.make(self.trials.watched))
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+        ]
+        return [case for case in found[:_ZEROED_IN_ALL] if self.watch(case).error is None]
 
     def watch(self, case: Case) -> Watched:
         self.tried += 1

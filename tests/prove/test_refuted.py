@@ -159,6 +159,13 @@ WRONG = {
         "[(torch.rand(3, 4) + 1,), (torch.zeros(3, 4),)]",
         "the gradient of `argument 0` differs: nan against",
     ),
+    # The logarithm of zero is there whichever value is picked, and on no input that is given.
+    "gradient poisoned where one argument is zero": (
+        "def f(x, y):\n    a = x.log()\n    if y.sum() > 9:\n        a = x * 2\n    return x + a\n",
+        "def f(x, y):\n    a = torch.where(y.sum() > 9, x * 2, x.log())\n    return x + a\n",
+        "[(torch.rand(3, 4) + 1, torch.rand(3)), (torch.rand(3, 4) + 1, torch.rand(3) + 9)]",
+        "the gradient of `argument 0` differs: nan against",
+    ),
     # Autograd refuses to differentiate the original, but where k is 2.
     "gradient poisoned before a root is written to": (
         HALVED,
