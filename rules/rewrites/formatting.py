@@ -55,7 +55,9 @@ def value_lines(
     if _fit(without, width):
         return without
     others = lines(within)
-    return without if need.never(node) and not _fit(others, width) else others
+    if need.never(node) and not _fit(others, width):
+        return others if len(without[0]) > width >= len(others[1]) else without
+    return others
 
 
 def statement_lines(
