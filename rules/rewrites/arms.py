@@ -85,6 +85,14 @@ def branch_of(stmt: ast.If, ctx: Context, code: Code) -> Branch:
             header = ()
         body, orelse = (_continued(body, rest, left), _continued(orelse, rest, right))
         last = rest[-1] if rest else stmt
+    within = indent + code.step if header else indent
+    if _ends_with_nothing(stmt, (body, orelse), ctx):
+        for arm in (body, orelse):
+            end = arm.pop() if _leaves(arm) else stmt
+            for part in arm:
+                _no_exits(part, end)
+                _no_branches(part, ctx)
+        return Branch(stmt, tuple(body), tuple(orelse), None, last, header, within)
     if not (_leaves(body) and _leaves(orelse)):
         raise Declined("one arm returns and the other one ends outside the block")
     values = []
@@ -97,9 +105,21 @@ def branch_of(stmt: ast.If, ctx: Context, code: Code) -> Branch:
         for part in arm:
             _no_exits(part, end)
             _no_branches(part, ctx)
-    within = indent + code.step if header else indent
     pair = (values[0], values[1])
     return Branch(stmt, tuple(body), tuple(orelse), pair, last, header, within)
+
+
+def _ends_with_nothing(stmt: ast.If, arms: Sequence[Sequence[ast.stmt]], ctx: Context) -> bool:
+    """Say whether the function ends after either arm, without a value."""
+    if ctx.parent(stmt) not in (None, ctx.function):
+        return False
+    return all(_is_nothing(arm[-1]) for arm in arms if _leaves(arm))
+
+
+def _is_nothing(stmt: ast.stmt) -> bool:
+    """Say whether a `return` gives None."""
+    value = stmt.value if isinstance(stmt, ast.Return) else None
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _continued(arm: list[ast.stmt], rest: list[ast.stmt], leaves: bool) -> list[ast.stmt]:

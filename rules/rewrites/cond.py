@@ -45,7 +45,7 @@ def cond_call(test: ast.IfExp, predicate: str, ctx: Context, code: Code) -> str:
     alike(ctx.fact(test.body), ctx.fact(test.orelse), promotes=False)
     names = tensors_read(arms, ctx, code, ctx.statement(test))
     texts = [_lambda(arm, names, ctx, code) for arm in arms]
-    given = f", {_tuple(names)}" if names else ""
+    given = f", {_tuple(_apart(names, code))}" if names else ""
     return f"{code.spell('torch.cond')}({predicate}, {', '.join(texts)}{given})"
 
 
@@ -92,7 +92,7 @@ class Cond(Form):
         names = tensors_read(arms, ctx, code, branch.stmt)
         cond = code.spell("torch.cond")
         short = [self._short(arm) for arm in arms]
-        given = f", {_tuple(names)}" if names else ""
+        given = f", {_tuple(_apart(names, code))}" if names else ""
         if all(arm is not None for arm in short):
             texts = [_lambda(arm, names, ctx, code) for arm in short if arm is not None]
             call = f"{cond}({predicate}, {', '.join(texts)}{given})"
@@ -286,6 +286,14 @@ def _same_layout(values: tuple[ast.expr, ast.expr], ctx: Context) -> None:
 def _lambda(arm: Arm, names: Sequence[str], ctx: Context, code: Code) -> str:
     text = handed(arm.values[0], arm, names, ctx, code)
     return f"lambda {', '.join(names)}: {text}" if names else f"lambda: {text}"
+
+
+def _apart(names: Sequence[str], code: Code) -> list[str]:
+    """Return operands, those cloned that may share memory with one before: none may."""
+    return [
+        f"{name}.clone()" if any(code.may_alias(name, o) for o in names[:number]) else name
+        for number, name in enumerate(names)
+    ]
 
 
 def _tuple(names: Sequence[str]) -> str:

@@ -119,7 +119,7 @@ def _frozen(
     inner = indent + code.step
     names = tuple(carry.name for carry in carried)
     numbers = frozenset(carry.name for carry in carried if carry.number)
-    round_ = Round(ctx, code, loop, names, numbers, frozenset())
+    round_ = Round(ctx, code, loop, names, numbers, frozenset(), unrolled=True)
     text = [line for carry in carried for line in _promoted(carry, indent, code)]
     lines: list[str] = []
     going = " & ".join(

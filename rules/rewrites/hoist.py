@@ -5,7 +5,7 @@ function. An optional import moves behind the module's imports, as `try: import 
 it fails, and the function tests for None.
 
 Declined: what reads variables of the function or names that the module binds later; names that
-something else in the module has; a `try` that does more than import.
+something else in the module has; a `try` that does more than import and catches more than that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 
 from ..base import Code, Context, Declined, Edit, Fix, Safety, Span
-from ..base.scopes import bound, parameters
+from ..base.scopes import bound, dotted, parameters
 from .moved import bare
 
 # Fixes that name something at module level wait for each other: each needs a name of its own.
@@ -100,9 +100,10 @@ def optional_import(node: ast.Import | ast.ImportFrom, ctx: Context, code: Code)
     name, *others = _names(node)
     if others:
         raise Declined("several names are imported at once")
-    for stmt in guard.body[1:]:
-        if not (isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Constant)):
-            raise Declined("the `try` does more than import")
+    more = [stmt for stmt in guard.body[1:] if not _sets_constant(stmt)]
+    caught = dotted(handler.type) if handler.type is not None else ""
+    if more and caught not in ("ImportError", "ModuleNotFoundError"):
+        raise Declined("the `try` does more than import, and may catch what that raises")
     if handler.name and any(getattr(p, "id", "") == handler.name for p in ast.walk(guard)):
         raise Declined("the error is used")
     inside = list(ast.walk(guard))
@@ -112,7 +113,12 @@ def optional_import(node: ast.Import | ast.ImportFrom, ctx: Context, code: Code)
     edits = [code.lines(guard, _tested(guard, handler, name, code))]
     if not elsewhere:
         edits.append(_tried(node, handler, name, code))
-    yield code.fix(f"import `{name}` once, at module level", edits, Safety.SAFE)
+    safety = Safety.NEEDS_PROOF if more else Safety.SAFE
+    yield code.fix(f"import `{name}` once, at module level", edits, safety)
+
+
+def _sets_constant(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Constant)
 
 
 def _optional(binder: ast.AST, module: ast.Module) -> bool:
@@ -132,7 +138,7 @@ def _tested(guard: ast.Try, handler: ast.ExceptHandler, name: str, code: Code) -
     failed = [stmt for stmt in handler.body if not _unset(stmt, name)]
     passed = [*guard.body[1:], *guard.orelse]
     if not failed:
-        return code.block(passed, indent) if passed else []
+        return [f"{indent}if {name} is not None:", *code.block(passed, inner)] if passed else []
     lines = [f"{indent}if {name} is None:", *code.block(failed, inner)]
     if not passed:
         return lines

@@ -48,12 +48,14 @@ def counted(loop: ast.For, ctx: Context, code: Code) -> Counter:
     if name == "_" or not any(n.id == name for n in _read(loop)):
         name = code.fresh("turn")
     bound, before = _bound(stop, loop, ctx, code)
-    tensor = data_in(ctx.fact(stop)) is not None
+    tensor = _is_data(stop, ctx)
     if start is None or _is_zero(start, ctx):
         begin = "0"
         if tensor:
             begin = f"{code.spell('torch.zeros_like')}({bound})"
-    elif all(isinstance(o, (Const, Static, ShapeInt)) for o in options(ctx.fact(start))):
+    elif not _is_data(start, ctx) and all(
+        isinstance(o, (Const, Static, ShapeInt)) for o in options(ctx.fact(start))
+    ):
         begin = f"{code.spell('torch.tensor')}({flat(code.text(start))})"
         if tensor:
             begin = f"{code.spell('torch.full_like')}({bound}, {flat(code.text(start))})"
@@ -62,11 +64,23 @@ def counted(loop: ast.For, ctx: Context, code: Code) -> Counter:
     return Counter(name, begin, bound, step, before)
 
 
+def _is_data(bound: ast.expr, ctx: Context) -> bool:
+    """Say whether a bound is a tensor, or was read out of one."""
+    source = bound.args[0] if isinstance(bound, ast.Call) and len(bound.args) == 1 else bound
+    if source is not bound and ctx.callee(bound).name == "builtins.int":  # type: ignore[arg-type]
+        return tensor_of(ctx.fact(source)) is not None or data_in(ctx.fact(bound)) is not None
+    return data_in(ctx.fact(bound)) is not None
+
+
 def _read(loop: ast.For) -> Iterator[ast.Name]:
     for stmt in loop.body:
         for node in ast.walk(stmt):
             if isinstance(node, ast.Name):
                 yield node
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _is_zero(node: ast.expr, ctx: Context) -> bool:
@@ -85,16 +99,18 @@ def _step(call: ast.Call, ctx: Context) -> str:
 
 def _bound(stop: ast.expr, loop: ast.For, ctx: Context, code: Code) -> tuple[str, tuple[str, ...]]:
     """Return the name or number that the index stays below, and the lines that compute it."""
-    if data_in(ctx.fact(stop)) is None:
+    if not _is_data(stop, ctx):
         text = flat(code.text(stop))
         names = {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)}
-        bound = {n.id for n in _read(loop) if isinstance(n.ctx, ast.Store)}
+        bound = {n.id for n in _read(loop) if _is_stored(n)}
         if any(isinstance(n, ast.Call) for n in ast.walk(stop)) or names & bound:
             name = code.fresh("turns")
             return name, (f"{name} = {text}",)
         return operand(text) if not isinstance(stop, ast.Constant) else text, ()
-    name = code.fresh("turns")
     text = _integer(stop, ctx, code)
+    if text.isidentifier() and not any(n.id == text for n in _read(loop) if _is_stored(n)):
+        return text, ()
+    name = code.fresh("turns")
     return name, tuple(statement(f"{name} = ", text, "", code.width, code.step))
 
 

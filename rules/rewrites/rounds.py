@@ -59,11 +59,12 @@ def beside(carried: Sequence[Carry]) -> str:
 class Round:
     """Writes the lines of one round.
 
-    names    the carried names, `numbers` those of them that are numbers in the source
-    indices  numbers that index tensors: they need operators that take a tensor as index
-    done     the flag that `break` sets, "" until one is met
-    old      names whose value may now be a tensor that existed before the round, or that has two
-             names
+    names     the carried names, `numbers` those of them that are numbers in the source
+    indices   numbers that index tensors: they need operators that take a tensor as index
+    done      the flag that `break` sets, "" until one is met
+    unrolled  whether Python still runs the loop: writes to items may stay
+    old       names whose value may now be a tensor that existed before the round, or that has two
+              names
     """
 
     ctx: Context
@@ -73,6 +74,7 @@ class Round:
     numbers: frozenset[str]
     indices: frozenset[str]
     done: str = ""
+    unrolled: bool = False
     old: dict[str, bool] = field(default_factory=dict)
 
     def lines(self, body: Sequence[ast.stmt], indent: str, mask: str = "") -> list[str]:
@@ -224,27 +226,42 @@ class Round:
     def _item(
         self, target: ast.Subscript, text: str, value: ast.expr | None, mask: str
     ) -> tuple[str, str]:
-        """`out[i] = v` of a carried tensor as a new tensor."""
+        """`out[i] = v` of a carried tensor as a new tensor, or as a write where Python loops."""
         assert isinstance(target.value, ast.Name)
         name = target.value.id
+        fact = tensor_of(self.ctx.fact(value)) if value is not None else Tensor()
+        mask_fact = tensor_of(self.ctx.fact(target.slice))
+        by_mask = mask_fact is not None and mask_fact.dtype == "bool"
+        if self.unrolled and not by_mask:
+            own = flat(self.code.text(target))
+            return own, self._kept(own, text, mask)
         if name not in self.names:
             raise Declined(f"the loop writes `{ast.unparse(target)}`")
         self._owned(name)
-        if isinstance(target.slice, ast.Name) and target.slice.id in self.indices:
-            index = target.slice.id
-            fact = tensor_of(self.ctx.fact(value)) if value is not None else Tensor()
-            if fact is None:
-                new = f"{name}.index_fill(0, {index}, {text})"
-            else:
-                new = f"{name}.index_copy(0, {index}.view(1), {receiver(text)}.unsqueeze(0))"
-            return name, self._kept(name, new, mask)
-        mask_fact = tensor_of(self.ctx.fact(target.slice))
-        if mask_fact is not None and mask_fact.dtype == "bool":
+        if by_mask:
             chosen = flat(self.code.text(target.slice, self._reads(target.slice)))
             where = self.code.spell("torch.where")
-            if value is not None and tensor_of(self.ctx.fact(value)) is None:
+            if fact is None:
                 return name, self._kept(name, f"{name}.masked_fill({chosen}, {text})", mask)
             return name, self._kept(name, f"{where}({chosen}, {text}, {name})", mask)
+        dim, index = self._position(target)
+        if fact is None:
+            new = f"{name}.index_fill({dim}, {index}, {text})"
+        else:
+            part = f"{receiver(text)}.unsqueeze({dim})"
+            new = f"{name}.index_copy({dim}, {receiver(index)}.view(1), {part})"
+        return name, self._kept(name, new, mask)
+
+    def _position(self, target: ast.Subscript) -> tuple[int, str]:
+        """Return the dimension and the tensor that index whole slices of what is written."""
+        parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        at = [number for number, part in enumerate(parts) if not _is_whole(part)]
+        if len(at) == 1:
+            index = parts[at[0]]
+            fact = tensor_of(self.ctx.fact(index))
+            counts = isinstance(index, ast.Name) and index.id in self.indices
+            if counts or (fact is not None and fact.rank == 0 and fact.dtype == "int"):
+                return at[0], flat(self.code.text(index))
         raise Declined(f"the loop writes `{ast.unparse(target)}`")
 
     def _tuple(self, target: ast.Tuple, value: ast.expr, mask: str) -> tuple[str, str] | None:
@@ -332,8 +349,7 @@ class Round:
         if not at:
             return ""
         others = [part for k, part in enumerate(parts) if k != at[0]]
-        whole = all(isinstance(o, ast.Slice) and not (o.lower or o.upper or o.step) for o in others)
-        if len(at) > 1 or not whole:
+        if len(at) > 1 or not all(map(_is_whole, others)):
             raise Declined(f"`{ast.unparse(node)}` mixes an index that changes with others")
         base = receiver(flat(self.code.text(node.value, self._reads(node.value))))
         index = flat(self.code.text(parts[at[0]]))
@@ -343,3 +359,7 @@ class Round:
         if isinstance(node, (ast.Slice, ast.Constant)):
             return False
         return any(isinstance(n, ast.Name) and n.id in self.indices for n in ast.walk(node))
+
+
+def _is_whole(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step)

@@ -24,6 +24,7 @@ from .arrays import number_by_torch
 from .editing import Changes
 from .gathering import gather, read_from
 from .hoisting import hoisted
+from .iteration import range_fixes
 from .layout import parsed, receiver
 from .selected import tested
 from .uses import MATH, Uses
@@ -38,11 +39,17 @@ _OUTSIDE_AUTOGRAD = ("torch.no_grad", "torch.inference_mode")
 def number_kept(call: ast.Call, ctx: Context, code: Code) -> Iterator[Fix]:
     """Drop `.item()`, `float()`, `int()`, `bool()`; `math.sqrt(t)` becomes `torch.sqrt(t)`.
 
-    What can't be dropped but is read again at every turn of a loop is read once, before it.
+    What can't be dropped but is read again at every turn of a loop is read once, before it. What
+    says how often a loop turns makes it a `while_loop`.
     """
     try:
         yield from _dropped(call, ctx, code)
     except Declined:
+        turns = ctx.parent(call)
+        if isinstance(turns, ast.Call) and isinstance(ctx.parent(turns), ast.For):
+            if ctx.callee(turns).name == "builtins.range":
+                yield from range_fixes(turns, ctx, code.anew())
+                return
         once = hoisted(call, ctx, code)
         if once is None:
             raise

@@ -1046,6 +1046,78 @@ def f(x: torch.Tensor, mask: torch.Tensor):
         "[(torch.ones(3), torch.ones(3, dtype=torch.bool)), (torch.ones(3), torch.arange(3) > 1)]",
     ),
     (
+        "operands_that_share_memory",
+        """\
+def f(x: torch.Tensor, mask: torch.Tensor):
+    q, k, v = x.chunk(3, dim=-1)
+    if mask.all():
+        y = torch.bmm(q, k) + v
+    else:
+        y = torch.bmm(q * mask, k) - v
+    return y
+""",
+        """\
+def f(x: torch.Tensor, mask: torch.Tensor):
+    q, k, v = x.chunk(3, dim=-1)
+    y = torch.cond(
+        mask.all(),
+        lambda q, k, v, mask: torch.bmm(q, k) + v,
+        lambda q, k, v, mask: torch.bmm(q * mask, k) - v,
+        (q, k.clone(), v.clone(), mask),
+    )
+    return y
+""",
+        "[(torch.randn(2, 2, 6), torch.ones(2, 2)), (torch.randn(2, 2, 6), torch.eye(2))]",
+    ),
+    (
+        "guard_clause",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("codes", torch.zeros(3, 2))
+        self.register_buffer("usage", torch.ones(3))
+
+    def expire(self, x):
+        unused = self.usage < 0.5
+        if not unused.any():
+            return
+        self.codes.copy_(torch.where(unused[:, None], x, self.codes))
+
+    def forward(self, x):
+        self.usage.lerp_(x.detach().sum(1), 0.5)
+        self.expire(x.detach())
+        return x - self.codes
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("codes", torch.zeros(3, 2))
+        self.register_buffer("usage", torch.ones(3))
+
+    def expire(self, x):
+        unused = self.usage < 0.5
+        self.codes.copy_(
+            torch.where(
+                ~unused.any(), self.codes, torch.where(unused[:, None], x, self.codes)
+            )
+        )
+
+    def forward(self, x):
+        self.usage.lerp_(x.detach().sum(1), 0.5)
+        self.expire(x.detach())
+        return x - self.codes
+
+
+f = M
+""",
+        "[(torch.ones(3, 2),), (torch.tensor([[1.0, 1], [-4, 0], [2, 0]]),)]",
+    ),
+    (
         "chain_in_place",
         """\
 class M(torch.nn.Module):

@@ -407,6 +407,38 @@ def f(x: torch.Tensor):
         TENSOR,
     ),
     (
+        "optional import and its use",
+        "CL312",
+        """\
+import torch
+
+
+def f(x: torch.Tensor):
+    try:
+        from package_that_is_missing import fast
+
+        return fast(x)
+    except ImportError:
+        pass
+    return x + 1
+""",
+        """\
+import torch
+
+try:
+    from package_that_is_missing import fast
+except ImportError:
+    fast = None
+
+
+def f(x: torch.Tensor):
+    if fast is not None:
+        return fast(x)
+    return x + 1
+""",
+        TENSOR,
+    ),
+    (
         "attention probe",
         "CL325",
         """\

@@ -819,4 +819,64 @@ def f(x: torch.Tensor, w: torch.Tensor):
 """,
         "[(torch.randn(4, 3), torch.rand(3))]",
     ),
+    (
+        "written at the turn's index",
+        """\
+def f(table: torch.Tensor, start: torch.Tensor):
+    tokens = torch.zeros(start.shape[0], 4, dtype=torch.long)
+    token = start
+    for step in range(4):
+        token = table[token]
+        tokens[:, step] = token
+        if (token == 0).all():
+            break
+    return tokens
+""",
+        """\
+def f(table: torch.Tensor, start: torch.Tensor):
+    tokens = torch.zeros(start.shape[0], 4, dtype=torch.long)
+    token = start
+    done = torch.tensor(False, device=token.device)
+    for step in range(4):
+        token = torch.where(done, token, table[token])
+        tokens[:, step] = torch.where(done, tokens[:, step], token)
+        done = done | (token == 0).all()
+    return tokens
+""",
+        "[(torch.tensor([0, 0, 1, 2]), torch.tensor([3, 1])),"
+        " (torch.tensor([1, 2, 3, 0]), torch.tensor([1, 2]))]",
+    ),
+    (
+        "written where a tensor points",
+        """\
+def f(x: torch.Tensor, scores: torch.Tensor):
+    kept = torch.zeros_like(scores)
+    for _ in range(3):
+        best = scores.argmax()
+        if scores.max() < 0.1:
+            break
+        kept[best] = scores.max()
+        scores = scores * torch.exp(-(x - x[best]).abs())
+    return kept
+""",
+        """\
+def f(x: torch.Tensor, scores: torch.Tensor):
+    kept = torch.zeros_like(scores)
+    done = torch.tensor(False, device=scores.device)
+    for _ in range(3):
+        best = scores.argmax()
+        done = done | (scores.max() < 0.1)
+        kept[best.unsqueeze(0)] = torch.where(
+            done, kept[best.unsqueeze(0)], scores.max()
+        )
+        scores = torch.where(
+            done,
+            scores,
+            scores * torch.exp(-(x - x[best.unsqueeze(0)].squeeze(0)).abs()),
+        )
+    return kept
+""",
+        "[(torch.tensor([0.0, 1, 5]), torch.tensor([0.2, 0.9, 0.5])),"
+        " (torch.zeros(3), torch.zeros(3))]",
+    ),
 ]
