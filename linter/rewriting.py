@@ -107,6 +107,8 @@ class FrameCode:
         if self._text[begin:start].strip() or (behind and not behind.startswith("#")):
             raise Declined("the statement shares its line with others")
         text = self._with_comments(first, last or first, text)
+        if text and not text[0] and self._text[:begin].endswith("\n\n"):
+            text = text[1:]  # one blank line is enough
         if not text and finish < len(self._text):
             finish += 1
         return Edit(self._span(begin, finish), "\n".join(text))

@@ -84,6 +84,17 @@ def test_lines_keep_comments_that_would_be_lost() -> None:
     assert ask(text, question) == function("# why\nx = y  # here\nreturn x\n")
 
 
+def test_lines_keep_to_one_blank_line() -> None:
+    text = function("y = x\n\nif y:\n    pass\nreturn y\n")
+
+    def question(node: ast.FunctionDef, code: Code) -> object:
+        edit = code.lines(node.body[1], ["", "    def g(): ..."])
+        return apply_fixes(text, [code.fix("", [edit])])
+
+    after = str(ask(text, question))
+    assert "    y = x\n\n    def g(): ...\n    return y\n" in after
+
+
 def test_lines_share_a_line() -> None:
     text = function("a = x; b = y\nreturn a + b\n")
 
