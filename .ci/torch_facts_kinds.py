@@ -363,9 +363,9 @@ def declared_tags(found: list[Any], name: str) -> set[str]:
     if "pointwise" in tags and returned != {"tensor"}:
         tags.remove("pointwise")  # ``max`` is elementwise only when it is given two tensors
         tags.update(("maybe_pointwise",) if "tensor" in returned else ())
-    for value in (v for o in found for v in o._schema.arguments):  # ``sort`` writes lists, too
+    for value in (v for o in found for v in o._schema.arguments):
         written = value.alias_info is not None and value.alias_info.is_write
-        if written and "Tensor" in str(value.type):
+        if written and not str(value.type).startswith("List"):  # as TorchScript's ``sort`` does
             tags.add("inplace")
     for value in (v.alias_info for o in found for v in o._schema.returns):
         if value is not None and not value.is_write:
