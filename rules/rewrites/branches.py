@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from ..base.context import Context
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
-from .arms import Unalike, branch_of, heavy
+from .arms import Branch, Unalike, branch_of, heavy
 from .cond import cond_fix
 from .empties import unguarded_fix
+from .ownership import written_behind
 from .predicates import tensor_test
 from .shortcuts import one_way
 from .where import where_fix
@@ -39,6 +40,8 @@ def _chosen(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
             yield dropped
             return
     branch = branch_of(stmt, ctx, code)
+    if branch.values is None:
+        _only_bound(branch, ctx, code)
 
     def where(fresh: Code) -> Fix:
         return where_fix(branch, tensor_test(stmt.test, ctx, fresh), ctx, fresh)
@@ -51,6 +54,18 @@ def _chosen(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
 
     costly = heavy(branch.expressions, ctx)
     yield from alternatives([cond, where, guarded] if costly else [where, guarded, cond], code)
+
+
+def _only_bound(branch: Branch, ctx: Context, code: Code) -> None:
+    """Decline where a name that an arm binds is written in place behind the branch.
+
+    What is picked is a new tensor: the write would no more be seen by who holds the old one.
+    """
+    arms = (node for arm in (branch.then, branch.other) for part in arm for node in ast.walk(part))
+    bound = {n.id for n in arms if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for name in sorted(bound):
+        if written_behind(name, branch.stmt, ctx, code):
+            raise Declined(f"`{name}` is written in place behind it, and seen elsewhere")
 
 
 def size_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:

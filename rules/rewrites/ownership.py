@@ -6,9 +6,10 @@ import ast
 from dataclasses import dataclass
 
 from ..base.context import Context
+from ..base.facts import Tensor, Unknown, options
 from ..base.reading import place
 from ..base.rewriting import Code
-from ..base.scopes import own
+from ..base.scopes import own, root
 
 _FRESH = frozenset(
     "clone zeros ones empty full rand randn arange zeros_like ones_like empty_like full_like "
@@ -118,3 +119,48 @@ def _handed_on_in_loop(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> b
         return False
     within = set(ctx.inside(loop))
     return any(use in within and _hands_on(use, ctx) for use in code.uses(name))
+
+
+def written_behind(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> bool:
+    """Say whether a name's tensor may be written in place behind a statement, and others see that.
+
+    Behind is all that follows in the text, and the whole of a loop around; not what stands behind
+    an assignment of the name in the statement's own block.
+    """
+    if not code.shared(name):
+        return False
+    block = list(code.block_of(stmt))
+    loop = ctx.loop(stmt)
+    within = set(ctx.inside(loop)) if loop is not None else set()
+    end = stmt.end_lineno or stmt.lineno
+    bound = [
+        later.lineno
+        for later in block[block.index(stmt) + 1 :]
+        if isinstance(later, ast.Assign)
+        and any(isinstance(n, ast.Name) and n.id == name for n in later.targets)
+    ]
+    until = min(bound, default=10**9)
+    skipped = set(ctx.inside(stmt))
+    return any(
+        node not in skipped and (node in within or end < node.lineno < until)  # type: ignore[attr-defined]
+        for node in own(ctx.function)
+        if _writes(node, name, ctx)
+    )
+
+
+def _writes(node: ast.AST, name: str, ctx: Context) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return root(node.target) == name and _is_tensor(node.target, ctx)
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.ctx, ast.Load) and root(node) == name
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = node.func.attr
+        in_place = method.endswith("_") and not method.endswith("__")
+        return in_place and root(node.func.value) == name
+    return False
+
+
+def _is_tensor(node: ast.expr, ctx: Context) -> bool:
+    """Say whether `x += 1` may write a tensor: numbers are bound anew."""
+    known = options(ctx.fact(node))
+    return not known or any(isinstance(fact, (Tensor, Unknown)) for fact in known)

@@ -94,6 +94,16 @@ def test_gradient_of_the_arm_not_taken(alternative: int, poisoned: bool, tmp_pat
             "    if x.sum() > 0 and x.unknown_method() > 2:\n        x = x * 2\n    return x\n",
             "nothing is known of `x.unknown_method() > 2`, which comes after a tensor",
         ),
+        (
+            "    if x.sum() > 0:\n        x = x * 2\n    if len(x) > 3:\n        x *= 3\n"
+            "    return x\n",
+            "`x` is written in place behind it, and seen elsewhere",
+        ),
+        (
+            "    for _ in range(3):\n        x.add_(1)\n        if x.sum() > 0:\n"
+            "            x = x * 2\n    return x\n",
+            "`x` is written in place behind it, and seen elsewhere",
+        ),
     ],
 )
 def test_declined(body: str, reason: str) -> None:
@@ -190,3 +200,15 @@ def f(x: torch.Tensor, valid: torch.Tensor | None = None, place: torch.Tensor | 
     return x
 """
     assert "torch.where" not in rewritten(text)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    y = x * 1\n    if x.sum() > 0:\n        y = x * 2\n    y += 1\n    return y\n",
+        "    if x.sum() > 0:\n        x = x * 2\n    x = x + 1\n    x += 1\n    return x\n",
+    ],
+)
+def test_what_nobody_else_sees_may_be_written_behind_it(body: str) -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n" + body
+    assert "torch.where" in rewritten(text)
