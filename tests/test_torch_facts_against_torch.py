@@ -29,6 +29,7 @@ def test_tables_are_what_the_script_writes(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(script), "--output", str(tmp_path)],
         capture_output=True, text=True, timeout=900, check=False,
+        cwd=tmp_path,  # methods of arrays that write files are called, too
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     made = json.loads((tmp_path / f"{INSTALLED}.json").read_text(encoding="utf-8"))
