@@ -54,7 +54,7 @@ def test_a_wrong_rewrite_is_seen() -> None:
         def prove(self, trial: Trial) -> Verdict:
             return Verdict(Status.PROVED)
 
-    text = HEAD + "    if x.sum() > 0:\n        x = x.sqrt()\n    x += 1\n    return x, s\n"
+    text = HEAD + "    if x.sum() > 0:\n        x = x.sqrt()\n    return x + 1, s\n"
     with quiet():
         assert attempt(text, Believer(), Believer()).outcome == WRONG
 
