@@ -8,9 +8,9 @@ from __future__ import annotations
 from sympy import Expr
 
 from ..ir.nodes import Buffer, Call, Contraction, Graph, Nest, Store, View
-from ..ir.stores import values_under
-from ..ir.values import Value, Values
+from ..ir.values import Values
 from ..triton.schedule import schedule
+from .align import Accesses, accesses
 
 # Their results surely are new memory. A schema doesn't tell: native_dropout's promises that too,
 # and gives its operand back where it drops nothing.
@@ -23,14 +23,17 @@ _FRESH = frozenset(
 def takeovers(graph: Graph, values: Values, interpreted: bool = False) -> dict[str, Buffer]:
     """By the name of each buffer that needs no memory of its own: the one whose memory it takes."""
     owned = _owned(graph)
-    last = {name: k for k, node in enumerate(graph.nodes) for name in _read(node, values)}
+    reads = [_read(node, values) for node in graph.nodes]
+    last = {name: k for k, read in enumerate(reads) for name in read}
     found: dict[str, Buffer] = {}
     for k, node in enumerate(graph.nodes):
-        if not isinstance(node, Nest) or not schedule(node, values, interpreted).persistent:
+        dying = {name for name in reads[k] if last[name] == k and name in owned}
+        if not isinstance(node, Nest) or not dying:
+            continue
+        if not schedule(node, values, interpreted).persistent:
             continue  # what is walked in passes is read again after it was written
-        dying = {name for name in _read(node, values) if last[name] == k and name in owned}
         for store in node.stores:
-            name = _taken(store, node, dying, owned, values)
+            name = _taken(store, node, dying, reads[k], owned)
             if name is not None:
                 found[store.buffer.name] = owned[name]
                 dying.remove(name)
@@ -64,30 +67,24 @@ def _is_fresh(call: Call) -> bool:
     return schema is not None and schema.name in _FRESH
 
 
-def _read(node: Nest | Call, values: Values) -> set[str]:
+def _read(node: Nest | Call, values: Values) -> Accesses:
+    """Positions by the buffer that is read; of a call they aren't known."""
     if isinstance(node, Call):
-        return set(node.reads)
-    return {load.attrs[0] for load in _loads(node, values)}
-
-
-def _loads(nest: Nest, values: Values) -> list[Value]:
-    return [v for v in values_under(nest.stores, values) if v.op == "load"]
+        return {name: [] for name in node.reads}
+    return accesses(node, values)[0]
 
 
 def _taken(
-    store: Store, nest: Nest, dying: set[str], owned: dict[str, Buffer], values: Values
+    store: Store, nest: Nest, dying: set[str], read: Accesses, owned: dict[str, Buffer]
 ) -> str | None:
     """A buffer that is read at each point where `store` writes, and nowhere else."""
     made = store.buffer
     if store.mode != "set" or made.name in nest.inplace or not _everywhere(store.position, nest):
         return None
-    positions: dict[str, list[Expr]] = {}
-    for load in _loads(nest, values):
-        positions.setdefault(load.attrs[0], []).append(load.attrs[1])
     for name in sorted(dying):
         old = owned[name]
         alike = (old.dtype, old.device, old.extent) == (made.dtype, made.device, made.extent)
-        if alike and positions[name] == [store.position]:
+        if alike and read[name] == [store.position]:
             return name
     return None
 

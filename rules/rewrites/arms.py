@@ -89,9 +89,7 @@ def branch_of(stmt: ast.If, ctx: Context, code: Code) -> Branch:
     if _ends_with_nothing(stmt, (body, orelse), ctx):
         for arm in (body, orelse):
             end = arm.pop() if _leaves(arm) else stmt
-            for part in arm:
-                _no_exits(part, end)
-                _no_branches(part, ctx)
+            _runs_through(arm, end, ctx)
         return Branch(stmt, tuple(body), tuple(orelse), None, last, header, within)
     if not (_leaves(body) and _leaves(orelse)):
         raise Declined("one arm returns and the other one ends outside the block")
@@ -102,9 +100,7 @@ def branch_of(stmt: ast.If, ctx: Context, code: Code) -> Branch:
         if end.value is None:
             raise Unalike("one arm returns nothing")
         values.append(end.value)
-        for part in arm:
-            _no_exits(part, end)
-            _no_branches(part, ctx)
+        _runs_through(arm, end, ctx)
     pair = (values[0], values[1])
     return Branch(stmt, tuple(body), tuple(orelse), pair, last, header, within)
 
@@ -152,6 +148,13 @@ def _is_elif(stmt: ast.stmt, ctx: Context, code: Code) -> bool:
         and parent.orelse == [stmt]
         and code.text(stmt).startswith("elif")
     )
+
+
+def _runs_through(arm: Sequence[ast.stmt], end: ast.stmt, ctx: Context) -> None:
+    """Decline an arm that something leaves before its end, or that still holds tensor branches."""
+    for part in arm:
+        _no_exits(part, end)
+        _no_branches(part, ctx)
 
 
 def _no_exits(stmt: ast.stmt, end: ast.stmt) -> None:

@@ -148,16 +148,20 @@ def written_behind(name: str, stmt: ast.stmt, ctx: Context, code: Code) -> bool:
     )
 
 
+def written_at(node: ast.AST) -> str | None:
+    """Return the name at which what a node writes in place starts: items, and `x.add_()`."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return root(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
+            return root(node.func.value)
+    return None
+
+
 def _writes(node: ast.AST, name: str, ctx: Context) -> bool:
     if isinstance(node, ast.AugAssign):
         return root(node.target) == name and _is_tensor(node.target, ctx)
-    if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load) and root(node) == name
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        method = node.func.attr
-        in_place = method.endswith("_") and not method.endswith("__")
-        return in_place and root(node.func.value) == name
-    return False
+    return written_at(node) == name
 
 
 def _is_tensor(node: ast.expr, ctx: Context) -> bool:

@@ -21,6 +21,7 @@ from ..base.reading import module_of, shown, tensor_of
 from ..base.rewriting import Declined
 from ..base.scopes import own, root
 from .editing import Changes
+from .ownership import written_at
 
 _MIXING = (
     "BatchNorm",
@@ -316,11 +317,8 @@ def _written(ctx: Context) -> Iterator[tuple[ast.AST, str]]:
     for node in own(ctx.function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node, node.id
-        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            yield node, root(node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
-                yield node, root(node.func.value)
+        elif (name := written_at(node)) is not None:
+            yield node, name
 
 
 def definition(name: str, ctx: Context) -> ast.Assign | None:
