@@ -67,42 +67,52 @@ class CompiledTiming(Rule):
 import time
 import torch
 
+compiled_at = []
+
+def backend(graph, inputs):
+    compiled_at.append(time.perf_counter())
+    return graph.forward
+
 def step(x):
     return x.relu() + 1
 
 def measured():
-    compiled = torch.compile(step, backend="eager")
+    compiled = torch.compile(step, backend=backend)
     x = torch.ones(3)
     start = time.perf_counter()
     compiled(x)  # error: CL705
-    return time.perf_counter() - start, compiled
+    end = time.perf_counter()
+    return start, end
 
 def witness():
-    elapsed, compiled = measured()
-    start = time.perf_counter()
-    compiled(torch.ones(3))
-    return elapsed > 5 * (time.perf_counter() - start)
+    start, end = measured()
+    return any(start <= at <= end for at in compiled_at)
 """,
             good="""
 import time
 import torch
 
+compiled_at = []
+
+def backend(graph, inputs):
+    compiled_at.append(time.perf_counter())
+    return graph.forward
+
 def step(x):
     return x.relu() + 1
 
 def measured():
-    compiled = torch.compile(step, backend="eager")
+    compiled = torch.compile(step, backend=backend)
     x = torch.ones(3)
     compiled(x)
     start = time.perf_counter()
     compiled(x)
-    return time.perf_counter() - start, compiled
+    end = time.perf_counter()
+    return start, end
 
 def witness():
-    elapsed, compiled = measured()
-    start = time.perf_counter()
-    compiled(torch.ones(3))
-    return elapsed > 5 * (time.perf_counter() - start)
+    start, end = measured()
+    return any(start <= at <= end for at in compiled_at)
 """,
             truth="witness",
             entry="explicit",
