@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..rules.base.facts import Array, ClassRef, Fact, Mapping, Sequence, Tensor, options
+from ..rules.base.facts import Array, ClassRef, Fact, Instance, Mapping, Sequence, Tensor, options
 from .analysis import parameters
 from .analysis.analyzer import Analyzer
 from .analysis.classes import is_module_class, resolve_ancestry
@@ -40,16 +40,23 @@ _QUIET_METHODS = frozenset(
 
 
 def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
-    """Say whether a function is about tensors: such a parameter, or torch or NumPy in its body."""
+    """Say whether a function is about tensors: such a parameter, or torch or NumPy in its body.
+
+    A module or an optimizer as a parameter counts, too: what is handed to `update(model, loader)`.
+    """
     if isinstance(function.node, ast.Lambda):
         return False
     if function.name in _QUIET_METHODS and not _makes_object(analyzer, function):
+        return False
+    if _builds_module(analyzer, function):
         return False
     for fact in parameters.guess(analyzer, function).values():
         if any(_tensorlike(option) for option in options(fact)):
             return True
     if function.name == "__init__":
         return False
+    if _is_given_module(analyzer, function):
+        return True
     if function.name == "__call__" and _of_metaclass(analyzer, function):
         return True  # a frame of its own wherever an object is made outside of a graph
     if function.cls is not None and is_module_class(analyzer, function.cls):
@@ -59,6 +66,45 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
     if function.cls is not None and _reads_tensors(analyzer, function, function.cls):
         return True
     return _calls_own_module(analyzer, function)
+
+
+def _builds_module(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether a function says that it returns a module, and is given none: it builds one."""
+    if isinstance(function.node, ast.Lambda) or function.node.returns is None:
+        return False
+    if function.cls is not None and is_module_class(analyzer, function.cls):
+        return False
+    made = analyzer.declared_return(function)
+    if not isinstance(made, Instance) or not made.module:
+        return False
+    params = parameters.guess(analyzer, function).values()
+    return not any(_tensorlike(o) or _runs(o) for fact in params for o in options(fact))
+
+
+def _is_given_module(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    """Say whether a parameter besides `self` is a module or an optimizer, and gets called."""
+    own = parameters.first_name(function) if function.cls is not None else ""
+    given = {
+        name
+        for name, fact in parameters.guess(analyzer, function).items()
+        if name != own and any(_runs(option) for option in options(fact))
+    }
+    return bool(given) and any(
+        type(node) is ast.Call and _root(node.func) in given for node in function.nodes
+    )
+
+
+def _runs(fact: Fact) -> bool:
+    if not isinstance(fact, Instance):
+        return False
+    return fact.module or (isinstance(fact.cls, str) and fact.cls.startswith("torch.optim."))
+
+
+def _root(node: ast.expr) -> str:
+    """Return the name that `model(x)` and `optimizer.step()` call, or a method of."""
+    if type(node) is ast.Attribute:
+        node = node.value
+    return node.id if type(node) is ast.Name else ""
 
 
 def _calls_own_module(analyzer: Analyzer, function: FunctionInfo) -> bool:

@@ -233,6 +233,11 @@ def _getattr(frame: Frame, node: ast.Call, given: Arguments) -> Fact:
     name = given.args[1]
     if isinstance(name, (Static, Unknown)) and given.args[0] == Extern("torch.optim"):
         return Extern("torch.optim.Optimizer")  # whichever is asked for
+    if isinstance(name, (Static, Unknown)) and given.args[0] == Extern("torch.nn"):
+        made = frame.function.parents.get(node) if frame.function is not None else None
+        keywords = {k.arg for k in made.keywords} if isinstance(made, ast.Call) else set()
+        if keywords & {"bidirectional", "num_layers"}:  # what no other class of torch.nn takes
+            return Extern("torch.nn.RNN")
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     target = ast.copy_location(ast.Attribute(node.args[0], name.value, ast.Load()), node)

@@ -286,6 +286,14 @@ def _array_method(frame: Frame, node: ast.Call, array: Array, name: str, given: 
     return Array(rank, dtype, array.constant, origin=origin, sure=array.sure)
 
 
+def _inner(frame: Frame, this: Instance, name: str) -> Fact:
+    """Return what a container of modules holds; what `modules()` gives is some module at least."""
+    inner = construction.contained(frame.analyzer, this)
+    if isinstance(inner, Unknown) and name not in ("items", "values"):
+        return Instance("torch.nn.Module", module=True, sure=False)
+    return inner
+
+
 def _object_method(
     frame: Frame, node: ast.Call, this: Instance, name: str, given: Arguments
 ) -> Fact:
@@ -299,10 +307,10 @@ def _object_method(
             pair = Sequence("tuple", (Static("str"), Tensor(role="param")))
             return Sequence("generator", None, pair)
         if name in ("items", "named_children", "named_modules"):
-            inner = construction.contained(frame.analyzer, this)
+            inner = _inner(frame, this, name)
             return Sequence("generator", None, Sequence("tuple", (Static("str"), inner)))
         if name in ("values", "children", "modules"):
-            return Sequence("generator", None, construction.contained(frame.analyzer, this))
+            return Sequence("generator", None, _inner(frame, this, name))
         if name == "forward":
             return objects.module_call(frame, node, cls, given.args, given.kwargs)
         if name in ("to", "train", "eval", "cuda", "cpu", "requires_grad_"):

@@ -23,6 +23,7 @@ from ...rules.base.facts import (
 from . import calls, expressions, stdlib
 from .builtin_calls import data_of, first, make_dict, make_sequence, read_into
 from .frame import Frame
+from .ranks import of_pattern
 
 if TYPE_CHECKING:
     from .calls import Arguments
@@ -68,7 +69,9 @@ def library(frame: Frame, node: ast.Call, name: str, given: Arguments) -> Fact:
         origin = frame.origin(
             node, f"`{frame.module.segment(node)}`", source.origin if source else None
         )
-        return Tensor(origin=origin, sure=source.sure if source else False)
+        known = last in ("rearrange", "repeat", "reduce") and len(given.args) > 1
+        rank = of_pattern(given.args[1]) if known else None
+        return Tensor(rank, origin=origin, sure=source.sure if source else False)
     found = stdlib.made(frame, node, name)
     if found is not None:
         return found

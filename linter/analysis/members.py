@@ -118,6 +118,8 @@ def _guess(node: ast.Attribute) -> Fact:
         return Static(_CONFIG[node.attr])
     if node.attr == "ndim":
         return ShapeInt(sure=False)
+    if node.attr == "flatten_parameters":  # only recurrent modules have it
+        return BoundMethod(Instance("torch.nn.RNN", module=True, sure=False), node.attr)
     if node.attr in TENSOR_METHODS or (node.attr in _MASK_METHODS and _is_mask(node.value)):
         return BoundMethod(Tensor(sure=False), node.attr)
     return UNKNOWN

@@ -186,7 +186,7 @@ def numpy_call(
         scalar = scalar and last not in _FROM_SCALARS
         rank = 0 if scalar or (last in REDUCE and not kwargs and len(args) == 1) else None
         return Array(rank, "", scalar, origin=at(frame, node, None))
-    constant = isinstance(source, Array) and source.constant
+    constant = isinstance(source, Array) and source.carried
     if isinstance(source, FromTensor) and source.how != "random" and not nested:
         # A number that broke the graph where it was read is as well known as any other by then
         constant = len(data) == 1 and last not in _FROM_SCALARS | _TO_ARRAY

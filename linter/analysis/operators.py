@@ -142,7 +142,7 @@ def _tensor_binary(
         rank -= 1  # a vector's dimension is summed over, with one of the other operand's
     sure = first.sure if len(found) == 1 else any(fact.sure for fact in found)
     if isinstance(first, Array):
-        constant = all(getattr(fact, "constant", True) for fact in pair if isinstance(fact, Array))
+        constant = all(fact.carried for fact in pair if isinstance(fact, Array))
         if any(isinstance(fact, FromTensor) for fact in pair):
             constant = False
         return Array(rank, dtype, constant, origin=first.origin, sure=sure, rare=first.rare)
@@ -372,6 +372,8 @@ def unary(op: ast.unaryop, fact: Fact) -> Fact:
         if isinstance(op, ast.Invert) and isinstance(fact.value, int):
             return const(-fact.value - 1)
         return const(+fact.value)
+    if isinstance(fact, Array) and fact.stored:
+        return Array(fact.rank, fact.dtype, origin=fact.origin, sure=fact.sure)
     return fact
 
 

@@ -247,7 +247,7 @@ def at_rest(fact: Fact) -> Fact:
     if isinstance(fact, Tensor):
         return replace(fact, ragged=False) if fact.ragged else fact
     if isinstance(fact, Array) and fact.rank == 0:  # a NumPy scalar, often as good as a number
-        return replace(fact, constant=True, sure=False)
+        return replace(fact, constant=True, stored=True, sure=False)
     if isinstance(fact, Sequence):
         items = None if fact.items is None else tuple(at_rest(item) for item in fact.items)
         head = tuple(at_rest(item) for item in fact.head)

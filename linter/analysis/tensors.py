@@ -24,6 +24,7 @@ from ...rules.base.facts import (
 )
 from .dtypes import result_dtype
 from .frame import Frame
+from .ranks import rank_of
 from .subscripts import data_int, shape_of, simple
 
 # Reads of tensor data into Python, by the last part of the name, and the type they give.
@@ -218,7 +219,7 @@ def _tensor(
         single = bool(inputs) and all(t.single for t in inputs)
     elif stem in _CREATE:
         ragged = any(data_int(value) for value in values)
-        rank = 1 if stem in _LINES else None
+        rank = 1 if stem in _LINES else rank_of(stem, False, inputs, args)
     elif stem == "where":
         ragged = ragged or len(args) + len(kwargs) == 1
     elif stem in _SCALARS and args and isinstance(args[0], (Const, Static, FromTensor, ShapeInt)):
@@ -229,6 +230,8 @@ def _tensor(
         rank = 1
     elif stem == "unsqueeze" and primary is not None and primary.rank is not None:
         rank = primary.rank + 1
+    else:
+        rank = rank_of(stem, name.startswith("torch.Tensor."), inputs, args)
     dtype = result_dtype(stem, inputs, values, kwargs)
     known = stem in _SCALARS and _known_number(args)
     if not inputs and values and "pointwise" in tags:

@@ -85,12 +85,19 @@ class Array(Fact):
     """A numpy.ndarray or numpy scalar made inside the region: Dynamo traces it as a tensor.
 
     `constant` is True for NumPy scalars made of Python numbers only: Dynamo knows their values
-    where `int()` or an index asks, but not where a condition does.
+    where `int()` or an index asks, but not where a condition does. `stored` are those that an
+    object holds from before the region: Dynamo knows them, too, but not what is computed of them.
     """
 
     rank: int | None = None
     dtype: str = ""
     constant: bool = False
+    stored: bool = False
+
+    @property
+    def carried(self) -> bool:
+        """Whether Dynamo knows the value of what is computed of it and of Python numbers."""
+        return self.constant and not self.stored
 
 
 @valueclass
@@ -361,7 +368,8 @@ def _merge(a: Fact, b: Fact) -> Fact:
     if isinstance(a, Array) and isinstance(b, Array):
         rank = a.rank if a.rank == b.rank else None
         dtype = a.dtype if a.dtype == b.dtype else ""
-        return Array(rank, dtype, a.constant and b.constant, origin=origin, sure=sure)
+        constant, stored = a.constant and b.constant, a.stored or b.stored
+        return Array(rank, dtype, constant, stored, origin=origin, sure=sure)
     if isinstance(a, FromTensor) and isinstance(b, FromTensor):
         kind = a.kind if a.kind == b.kind else ""
         how = a.how if a.how == b.how else "item"

@@ -48,6 +48,14 @@ def made_at(fact: Fact | None, ctx: Context) -> int:
     return origin.line
 
 
+def numpy_scalar(fact: Fact) -> Array | None:
+    """Return the NumPy scalar whose value Dynamo knows among a fact's alternatives."""
+    for option in options(fact):
+        if isinstance(option, Array) and option.constant:
+            return among(option, fact)
+    return None
+
+
 def tensor_of(fact: Fact) -> Tensor | None:
     """Return the tensor alternative of a fact, None without one."""
     return next((option for option in options(fact) if isinstance(option, Tensor)), None)

@@ -17,18 +17,22 @@ from ..base import (
     Rule,
     Sighting,
     Tensor,
+    options,
 )
+from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
 _BASES = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+_CONTEXT = "torch.autograd.FunctionCtx"
 
 
 class AutogradFunction(Rule):
     """A custom autograd.Function in a form that Dynamo can't capture.
 
     ## What it does
-    Flags `Fn.apply` where the class defines `jvp`, where the same tensor is passed twice, and where
-    `apply` is called on an object of the class; and `ctx.mark_dirty`.
+    Flags `Fn.apply` where the class defines `jvp`, where the same tensor is passed twice, where
+    `apply` is called on an object of the class; `ctx.mark_dirty`, and `ctx.saved_variables`, the
+    old name of `saved_tensors`.
 
     ## Why it matters
     Dynamo captures `forward` and `backward` as two graphs of one operator. Forward-mode rules,
@@ -49,9 +53,9 @@ class AutogradFunction(Rule):
     code = "CL322"
     name = "autograd-function-form"
     summary = "an autograd.Function in a form that isn't captured"
-    nodes = (ast.Call,)
+    nodes = (ast.Call, ast.Attribute)
     callees = ("torch.autograd.",)
-    graph_breaks = ("GB0144", "GB6297", "GB6215", "GB2019")
+    graph_breaks = ("GB0144", "GB6297", "GB6215", "GB2019", "GB0088")
     examples = (
         Example(
             bad="""
@@ -127,10 +131,59 @@ def f(x):
 """,
             inputs="[(torch.randn(3, requires_grad=True),)]",
         ),
+        Example(
+            bad="""
+import torch
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x = ctx.saved_variables[0]  # error: CL322
+        s = torch.sigmoid(x)
+        return grad * (s * (1 + x * (1 - s)))
+
+def f(x: torch.Tensor):
+    return Swish.apply(x)
+""",
+            good="""
+import torch
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad * (s * (1 + x * (1 - s)))
+
+def f(x: torch.Tensor):
+    return Swish.apply(x)
+""",
+            inputs="[(torch.randn(3, requires_grad=True),)]",
+        ),
     )
 
+    def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
+        """Say whether a node is a call, or reads `saved_variables`."""
+        return not isinstance(node, ast.Attribute) or node.attr == "saved_variables"
+
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting for an `apply` or a `ctx` method that isn't captured."""
+        """Yield a sighting for an `apply`, or a use of `ctx`, that isn't captured."""
+        if isinstance(node, ast.Attribute):
+            for option in options(ctx.fact(node.value)):
+                if isinstance(option, Instance) and option.cls == _CONTEXT:
+                    text = f"`{shown(node)}` is deprecated, and not traced: use `saved_tensors`"
+                    yield Sighting(node, text, graph_breaks=("GB0088",))
+            return
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         if callee.name == "torch.autograd.FunctionCtx.mark_dirty":

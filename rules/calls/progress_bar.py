@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Code, Context, Example, Fix, Rule, Sighting
+from ..base import Code, Context, Declined, Example, Fix, Instance, Rule, Sighting, options
 from .seen import call_seen, shown, top
 
 _NAMES = {"rich.progress.track": "GB0156", "rich.progress.Progress": "GB0156"}
@@ -15,7 +15,8 @@ class ProgressBar(Rule):
     """A progress bar inside compiled code.
 
     ## What it does
-    Flags `tqdm(...)`, `trange(...)`, methods of bars, and `rich.progress.track`.
+    Flags `tqdm(...)`, `trange(...)`, loops over a bar that was made before, methods of bars, and
+    `rich.progress.track`.
 
     ## Why it matters
     tqdm is on Dynamo's list of packages that are never traced. Since a bar goes around a loop, the
@@ -35,7 +36,7 @@ class ProgressBar(Rule):
     code = "CL324"
     name = "progress-bar"
     summary = "a progress bar ends the graph"
-    nodes = (ast.Call,)
+    nodes = (ast.Call, ast.For)
     callees = ("tqdm", *_NAMES)
     graph_breaks = ("GB0007", "GB0008", "GB0156")
     examples = (
@@ -59,10 +60,39 @@ def f(x):
 """,
             requires=("tqdm",),
         ),
+        Example(
+            bad="""
+import torch
+from tqdm import tqdm
+
+def f(x):
+    bar = tqdm(range(3))  # error: CL324
+    for step in bar:  # error: CL324
+        x = torch.relu(x) + step
+    return x
+""",
+            good="""
+import torch
+
+def f(x):
+    for step in range(3):
+        x = torch.relu(x) + step
+    return x
+""",
+            requires=("tqdm",),
+            note="Making the bar ends the graph, and so does each loop over it.",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting for a progress bar."""
+        """Yield a sighting for a progress bar, or a loop over one."""
+        if isinstance(node, ast.For):
+            if isinstance(node.iter, (ast.Name, ast.Attribute)):
+                for option in options(ctx.fact(node.iter)):
+                    if isinstance(option, Instance) and str(option.cls).startswith("tqdm."):
+                        text = f"the loop over `{shown(node.iter)}` shows progress"
+                        yield Sighting(node.iter, text, option, graph_breaks=("GB0008",))
+            return
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         name = callee.name
@@ -77,5 +107,6 @@ def f(x):
         """Yield the loop without a bar while compiling."""
         from ..rewrites.progress import unbarred
 
-        assert isinstance(sighting.node, ast.Call)
+        if not isinstance(sighting.node, ast.Call):
+            raise Declined("take the bar away where it is made")
         yield from unbarred(sighting.node, ctx, code)

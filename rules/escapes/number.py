@@ -19,7 +19,7 @@ from ..base import (
     Sighting,
     options,
 )
-from ..base.reading import shown
+from ..base.reading import numpy_scalar, shown
 from .data import extern, held, read_number
 
 _READERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "operator.index"})
@@ -42,6 +42,10 @@ _ASKING = frozenset(
         "builtins.divmod",
     }
 )
+
+
+# Functions that give an int: of a NumPy scalar, too, which is traced as a tensor.
+_ROUNDING = frozenset({"math.ceil", "math.floor", "math.trunc"})
 
 
 class TensorToNumber(Rule):
@@ -125,6 +129,40 @@ def f(x: torch.Tensor):
             inputs="[(torch.randn(3, 4),)]",
             note="NumPy makes an array of the shape, whose value Dynamo doesn't know",
         ),
+        Example(
+            bad="""
+import math
+import numpy as np
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hop = np.prod([1, 2])
+
+    def forward(self, x):
+        return x * math.ceil(x.shape[-1] / self.hop)  # error: CL402
+
+f = Net
+""",
+            good="""
+import math
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hop = math.prod([1, 2])
+
+    def forward(self, x):
+        return x * math.ceil(x.shape[-1] / self.hop)
+
+f = Net
+""",
+            note="Dynamo knows the NumPy scalar that a module holds, but nothing computed of it",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -135,6 +173,8 @@ def f(x: torch.Tensor):
             breaks = DEFAULT_ONLY if name in _READERS else BOTH
             for arg in node.args:
                 fact = held(ctx.fact(arg))
+                if fact is None and name in _ROUNDING:
+                    fact = numpy_scalar(ctx.fact(arg))
                 if fact is not None:
                     yield self._read(node, fact, breaks)
                     return

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..base import Callee, Context
+from ..base import Callee, Context, Fact, Tensor, join_all, options
 from ..base.valueclass import valueclass
 from .data import is_method, operation
 from .number_keywords import SCALING, TESTED
@@ -85,6 +86,7 @@ NUMBERS: dict[str, tuple[Parameter, ...]] = {
     "normal_": (Parameter("mean", None, 0, "both", True), Parameter("std", None, 1, "both", True)),
     "smooth_l1_loss": (Parameter("beta", None, None, "both", True),),
     "norm": (Parameter("p", 1, 0, "both", True),),
+    "permute": (Parameter("dims", 1, 0, "both", True, rest=True),),
     "transpose": (Parameter("dim0", 1, 0, "both", True), Parameter("dim1", 2, 1, "both", True)),
     "unsqueeze": (Parameter("dim", 1, 0, "both", True),),
     "flatten": (Parameter("start_dim", 1, 0, "both", True),),
@@ -117,6 +119,20 @@ for _name, _keywords in TESTED.items():
     NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "both", True) for k in _keywords))
 for _name, _keywords in SCALING.items():
     NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "default") for k in _keywords))
+
+
+def passed(given: ast.expr, ctx: Context) -> Fact:
+    """Return the fact of an argument: of `*sizes` with a tensor, that of an element of it."""
+    fact = ctx.fact(given)
+    if not isinstance(ctx.parent(given), ast.Starred):
+        return fact
+    rows = [
+        replace(o, rank=None if o.rank is None else max(o.rank - 1, 0), role="")
+        if isinstance(o, Tensor)
+        else o
+        for o in options(fact)
+    ]
+    return join_all(rows)
 
 
 def arguments(

@@ -22,7 +22,7 @@ from ..base import (
 )
 from ..base.reading import shown
 from .data import OperationRule, certainty, derived, derived_in, read_in
-from .number_parameters import NUMBERS, arguments
+from .number_parameters import NUMBERS, arguments, passed
 
 
 class TensorNumber(OperationRule):
@@ -124,7 +124,7 @@ def f(x: torch.Tensor):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         for parameter, given in arguments(node, callee, ctx, NUMBERS):
-            fact = ctx.fact(given)
+            fact = passed(given, ctx)
             # an input that is one int is made a symbol, one that is a float isn't
             found: Fact | None = derived_in(fact) or _float_input(fact)
             if found is not None:

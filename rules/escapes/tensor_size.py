@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..base import BOTH, DEFAULT_ONLY, Code, Context, Declined, Example, Fix, Mode, Sighting
 from ..base.reading import shown
 from .data import OperationRule, certainty, derived_in, read_in
-from .number_parameters import SIZES, arguments
+from .number_parameters import SIZES, arguments, passed
 
 
 class TensorSize(OperationRule):
@@ -99,7 +99,7 @@ def f(x: torch.Tensor, n: torch.Tensor):
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
         for parameter, given in arguments(node, callee, ctx, SIZES):
-            fact = ctx.fact(given)
+            fact = passed(given, ctx)
             found = derived_in(fact)
             if found is not None:
                 text = f"size `{shown(given)}` is a tensor, which is read into Python"

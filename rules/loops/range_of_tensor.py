@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..base import BOTH, Certainty, Code, Context, Example, Fact, Fix, FromTensor, Rule, Sighting
-from ..base.reading import data_in, modes_of, shown, tensor_of
+from ..base.reading import data_in, modes_of, numpy_scalar, shown, tensor_of
 
 
 class RangeOfTensor(Rule):
@@ -68,7 +68,8 @@ def f(x: torch.Tensor, lengths: torch.Tensor, limit: int = 4):
         if ctx.callee(node).name != "builtins.range":
             return
         for arg in node.args:
-            fact = data_in(ctx.fact(arg))
+            known = ctx.fact(arg)
+            fact = data_in(known) or numpy_scalar(known)
             if fact is None or not modes_of(fact):
                 continue
             modes = modes_of(fact)

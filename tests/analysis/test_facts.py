@@ -265,12 +265,12 @@ PROGRAMS = {
                 for layer in self.layers:
                     h = layer(h)
                 reveal(h)  # Tensor[float,?]
-                reveal(self.steps)  # Tensor[int,?]
+                reveal(self.steps)  # Tensor[int,1]
                 reveal(self.weight)  # Tensor[float,?]
                 reveal(self.scale)  # Tensor[float,0]
                 reveal(self.count)  # Static[int]
                 reveal(self.training)  # Static[bool]
-                reveal(self.cache)  # None | Tensor[float,?]
+                reveal(self.cache)  # None | Tensor[float,1]
                 return h
 
         class Outer(Block):
@@ -463,7 +463,7 @@ PROGRAMS = {
             def draw(self, x: torch.Tensor, seed=None):
                 self.seed(seed)
                 reveal(self.rng)  # None | Unknown | torch.Generator
-                reveal(self.seen)  # Tensor[float,?]
+                reveal(self.seen)  # Tensor[float,1]
                 return x
 
         @torch.compile
