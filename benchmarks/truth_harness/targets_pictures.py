@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import torch
 from registry import add
@@ -46,7 +47,7 @@ for _name, _args in {
 
 
 def _coder(method: str) -> tuple:
-    model = _of("compressai.models", "MeanScaleHyperprior", 8, 12).eval()
+    model: Any = _of("compressai.models", "MeanScaleHyperprior", 8, 12).eval()
     model.update()
     x = torch.rand(1, 3, 64, 64)
     if method == "compress":

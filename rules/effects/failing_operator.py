@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Sighting
+from ..base import Certainty, Code, Const, Context, Example, Fix, Rule, Severity, Sighting
 from ..base.reading import shown, tensor_of
 from .handlers import caught, guarded
 
@@ -32,13 +32,10 @@ _SHAPED = frozenset(
         "unflatten",
         "split_with_sizes",
         "as_strided",
-        "cholesky",
-        "inv",
-        "inverse",
-        "solve",
-        "eigh",
     }
 )
+# These fail on values: never on fake tensors, so the graph goes on, past the handler.
+_VALUED = frozenset({"cholesky", "inv", "inverse", "solve", "eigh"})
 
 
 class FailingOperator(Rule):
@@ -130,7 +127,12 @@ def f(x: torch.Tensor):
             if _fails(part, node, ctx):
                 seen.add(line)
                 what = f"if `{shown(part)}` fails, compiled code never gets to the `except`"
-                yield Sighting(part, what, certainty=Certainty.LIKELY)
+                name = ctx.callee(part).name if isinstance(part, ast.Call) else ""
+                modes = () if name.rpartition(".")[2] in _VALUED else None
+                severity = Severity.WARNING if modes == () else None
+                yield Sighting(
+                    part, what, certainty=Certainty.LIKELY, breaks=modes, severity=severity
+                )
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Yield the test of what the operator needs."""
@@ -156,7 +158,7 @@ def _may_fail(node: ast.AST, ctx: Context) -> bool:
     if not isinstance(node, ast.Call):
         return False
     owner, _, name = ctx.callee(node).name.rpartition(".")
-    return owner.startswith("torch") and name in _SHAPED
+    return owner.startswith("torch") and name in _SHAPED | _VALUED
 
 
 def _constant_item(node: ast.AST, ctx: Context) -> bool:
