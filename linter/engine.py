@@ -112,7 +112,7 @@ class Linter:
             if module not in self._settings:
                 self._settings[module] = settings_of(module)
         settings = frozenset().union(*(self._settings[module] for module in modules))
-        found = [f for part in reached for f in _for_region(part.sightings(), entry)]
+        found = [f for part in reached for f in _for_region(part.seen, entry)]
         if settings:
             found = left(found, settings)
         yield from offered(found, modules) if self.options.fixes else found

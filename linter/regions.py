@@ -158,7 +158,7 @@ def handed_on(analyzer: Analyzer, reached: list[Summary]) -> Iterator[Summary]:
     `LinearOperator(matvec=product)`: they are called with what their own code says of it.
     """
     functions = {part.function for part in reached}
-    for info, fact in list(analyzer.handed_on.items()):
+    for info, fact in list(analyzer.ledger.handed_on.items()):
         if info.definer not in functions or not ENDING.isdisjoint(info.decorator_names):
             continue
         params = parameters.guess(analyzer, info)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from ...rules.base.facts import (
     UNKNOWN,
@@ -19,7 +21,6 @@ from ...rules.base.facts import (
     Fact,
     Function,
     Instance,
-    ModuleRef,
     Sequence,
     Static,
     Unknown,
@@ -29,23 +30,19 @@ from ...rules.base.facts import (
 from ...rules.base.finding import Finding
 from ...rules.torch_facts import TorchFacts
 from ..index import Assigned, ClassInfo, FunctionInfo, Imported, ModuleInfo, Project
-from ..index.modules import absolute_import
-from . import annotations, classes, parameters, stores
+from . import annotations, classes, imports, parameters, stores
 from .constants import EXTERN_VALUES, Constants
 from .expressions import evaluate
-from .frame import Env, Frame, resumable, resumed, widen
+from .frame import Env, Frame, resumable, resumed, storyless, widen
 from .statements import run_body
-from .summary import Summary
+from .summary import Ledger, Summary
 
 MAX_DEPTH = 24
 MAX_SIGNATURES = 6
 MAX_STARS = 32
 DECORATOR_DEPTH = 3
-# From this depth on calls are followed to learn what a constructor stores or a decorator returns;
-# regions that get here are rare, so rules wait for one. Frames that wait are large.
-LEARNING_DEPTH = MAX_DEPTH - DECORATOR_DEPTH + 1
-MAX_WAITING = 200
 _BUILTINS = frozenset(dir(builtins))
+T = TypeVar("T")
 
 
 class Analyzer:
@@ -65,14 +62,13 @@ class Analyzer:
         self.mode_tests: dict[ast.expr, bool] = {}
         self.validating: dict[ModuleInfo, bool] = {}
         self.plain: set[str] = set()  # functions of torch that call, wrap and construct nothing
-        self._summaries: dict[object, Summary] = {}
-        self._waiting: list[Summary] = []  # those that no rule has seen
-        self._signatures: dict[tuple[FunctionInfo, tuple[tuple[str, Fact], ...]], int] = {}
+        self.ledger = Ledger()
         self._values: dict[tuple[ModuleInfo, str], Fact] = {}
         self._layers: dict[ClassInfo, dict[str, ast.Call]] = {}
+        self._made: dict[ast.Call, Fact] = {}  # by those of `_layers` that were asked for
+        self._learnt: dict[object, Summary] = {}
         self.named_tuples: dict[ClassInfo, dict[str, Fact]] = {}
         self._nested: dict[ast.AST, FunctionInfo] = {}
-        self.handed_on: dict[FunctionInfo, Function] = {}  # nested functions that nothing called
         self._wrappers: dict[FunctionInfo, Function | None] = {}
         self._outside: dict[ModuleInfo, Frame] = {}
         self._externs: dict[str, Fact] = {}
@@ -85,12 +81,19 @@ class Analyzer:
         caller, and how many argument facts were told apart. What is known of modules, classes and
         parameters depends on nothing but the source, and stays.
         """
-        for summary in self._waiting:
-            summary.frame = None  # frames and summaries hold each other, and nothing collects them
-        self._waiting.clear()
-        self._summaries.clear()
-        self._signatures.clear()
-        self.handed_on.clear()
+        self.ledger = Ledger()
+
+    def apart(self, learn: Callable[[], T]) -> T:
+        """Return what `learn` returns, which neither sees summaries from outside nor leaves any.
+
+        For what is kept between files: it is the same whichever file asks for it first. No region
+        runs that code, constructors and the top level of modules, so no rule is asked.
+        """
+        outside, self.ledger = self.ledger, Ledger(regions=False)
+        try:
+            return learn()
+        finally:
+            self.ledger = outside
 
     # -- names ------------------------------------------------------------------------------
 
@@ -120,7 +123,7 @@ class Analyzer:
                         return found
             return UNKNOWN
         if isinstance(bound, Imported):
-            return self.imported_name(module, bound.module, bound.name)
+            return imports.imported_name(self, module, bound.module, bound.name)
         if isinstance(bound, FunctionInfo):
             return Function(bound)
         if isinstance(bound, ClassInfo):
@@ -136,26 +139,6 @@ class Analyzer:
             fact = Static(fact.kind) if isinstance(fact, Const) else join(fact, UNKNOWN)
         return fact
 
-    def imported_name(self, module: ModuleInfo, source: str, name: str) -> Fact:
-        """Return what `from source import name` (or `import source`, name "") binds."""
-        found = self.project.find(source, module)
-        if not name:
-            return self.extern(source) if found is None else ModuleRef(found)
-        if found is None:
-            inner = self.project.find(f"{source}.{name}", module)
-            return self.extern(f"{source}.{name}") if inner is None else ModuleRef(inner)
-        return self.member(found, name, module)
-
-    def member(self, source: ModuleInfo, name: str, importer: ModuleInfo) -> Fact:
-        """Return `source.name`: a global of the module, or a submodule of the package."""
-        if name not in source.bindings and source.package:
-            inner = self.project.find(f"{source.name}.{name}", importer)
-            if inner is not None:
-                return ModuleRef(inner)
-        if name in source.bindings or source.stars:
-            return self.module_value(source, name)
-        return UNKNOWN
-
     def extern(self, name: str) -> Fact:
         """Return the fact of an external name, under its canonical spelling."""
         known = self._externs.get(name)
@@ -165,19 +148,6 @@ class Analyzer:
                 canonical = self.torch.canonical(name)
             known = self._externs[name] = EXTERN_VALUES.get(canonical) or Extern(canonical)
         return known
-
-    def imported(
-        self, module: ModuleInfo, stmt: ast.Import | ast.ImportFrom
-    ) -> Iterator[tuple[str, Fact]]:
-        """Yield (name, fact) for an import statement inside a function."""
-        if isinstance(stmt, ast.Import):
-            for alias in stmt.names:
-                source = alias.name if alias.asname else alias.name.partition(".")[0]
-                yield alias.asname or source, self.imported_name(module, source, "")
-            return
-        source = absolute_import(module, stmt)
-        for alias in stmt.names:
-            yield alias.asname or alias.name, self.imported_name(module, source, alias.name)
 
     def static_value(self, module: ModuleInfo, node: ast.expr) -> Fact:
         """Evaluate an expression at module scope."""
@@ -190,7 +160,11 @@ class Analyzer:
             if frame is None:
                 frame = self._outside[module] = Frame(self, module, None, {})
             return evaluate(frame, node)
-        return evaluate(Frame(self, module, None, {}), node)
+        return self._followed(module, node, 0)
+
+    def _followed(self, module: ModuleInfo, node: ast.expr, depth: int) -> Fact:
+        frame = Frame(self, module, None, {}, depth=depth, stored_only=True)
+        return self.apart(partial(evaluate, frame, node))
 
     def annotation(self, module: ModuleInfo, node: ast.expr | None) -> Fact:
         """Return the fact that an annotation states."""
@@ -261,7 +235,8 @@ class Analyzer:
         returns = summary.returns
         if isinstance(returns, Unknown):
             return self.declared_return(info)
-        return resumed(returns) if resumable(returns) and summary.breaks() else returns
+        captured = self.ledger.regions and resumable(returns)
+        return resumed(returns) if captured and summary.breaks() else returns
 
     def wrapper(self, info: FunctionInfo) -> Function | None:
         """Return the project function that decorators of the project put around a function.
@@ -272,8 +247,11 @@ class Analyzer:
         if info in self._wrappers:
             return self._wrappers[info]
         self._wrappers[info] = None  # a decorator that uses what it decorates ends here
-        if not info.decorators:
-            return None
+        if info.decorators:
+            self._wrappers[info] = self.apart(partial(self._decorated, info))
+        return self._wrappers[info]
+
+    def _decorated(self, info: FunctionInfo) -> Function | None:
         fact: Fact = Function(info, raw=True)
         # Decorators run at import, not in the region: only what they return matters here.
         frame = Frame(self, info.module, None, {}, depth=MAX_DEPTH - DECORATOR_DEPTH)
@@ -283,14 +261,11 @@ class Analyzer:
                 made = self.inline(frame, deco, applied, [fact], {}, False)
                 if isinstance(made, Function):
                     fact = made
-        if isinstance(fact, Function) and fact.function is not info:
-            self._wrappers[info] = fact
-        return self._wrappers[info]
+        return fact if isinstance(fact, Function) and fact.function is not info else None
 
     def around(self, info: FunctionInfo, params: Env) -> Summary | None:
         """Analyse the project decorators around an entry point; None when there are none."""
-        wrapped = self.wrapper(info)
-        if wrapped is None:
+        if (wrapped := self.wrapper(info)) is None:
             return None
         bound = parameters.entered(self, wrapped.function, params)
         return self.summary(wrapped.function, bound, dict(wrapped.closure), 0)
@@ -324,38 +299,55 @@ class Analyzer:
         self, info: FunctionInfo, params: Env, closure: Env, depth: int, **entry: object
     ) -> Summary | None:
         """Return the summary for these argument facts; None where the limits cut off."""
+        ledger = self.ledger
         if info.definer is not None:
-            self.handed_on.pop(info, None)
+            ledger.handed_on.pop(info, None)
+        if not ledger.regions and MAX_DEPTH - stores.FOLLOWED < depth <= MAX_DEPTH:
+            if all(map(storyless, (*params.values(), *closure.values()))):
+                return self._learnt_call(info, params, closure, depth)
         key = (info, tuple(params.items()), tuple(closure.items()), tuple(entry.items()))
-        known = self._summaries.get(key)
+        known = ledger.summaries.get(key)
         if known is not None:
             return known
         if depth > MAX_DEPTH:
             return None
         # What a decorator put around one function says nothing of the next one it wraps.
         held = tuple([pair for pair in closure.items() if isinstance(pair[1], Function)])
-        seen = self._signatures.get((info, held), 0)
+        seen = ledger.signatures.get((info, held), 0)
         if seen >= MAX_SIGNATURES and not entry:
             params = {name: widen(fact) for name, fact in params.items()}
             key = (info, tuple(params.items()), held, ())
-            known = self._summaries.get(key)
+            known = ledger.summaries.get(key)
             if known is not None:
                 return known
             if seen >= 3 * MAX_SIGNATURES:
                 return None
-        self._signatures[info, held] = seen + 1
-        summary = self._summaries[key] = Summary(info)
+        ledger.signatures[info, held] = seen + 1
+        summary = ledger.summaries[key] = Summary(info)
+        self._run(summary, params, closure, depth, **entry)
+        return summary
+
+    def _learnt_call(self, info: FunctionInfo, params: Env, closure: Env, depth: int) -> Summary:
+        """Return the summary of a call that any constructor makes, without stories to tell."""
+        key = (info, tuple(params.items()), tuple(closure.items()), depth)
+        summary = self._learnt.get(key)
+        if summary is None:
+            summary = self._learnt[key] = Summary(info)
+            self.apart(partial(self._run, summary, params, closure, depth))
+        return summary
+
+    def _run(
+        self, summary: Summary, params: Env, closure: Env, depth: int, **entry: object
+    ) -> None:
+        info, seen = summary.function, self.ledger.regions
         frame = Frame(self, info.module, info, dict(params), closure, depth, **entry)  # type: ignore[arg-type]
-        frame.parameters = params
+        frame.parameters, frame.stored_only = params, not seen
         returns = run_body(frame, info.node)
         if info.generator:
             returns = Sequence("generator", None, join_all(frame.yields))
         summary.finish(frame, returns)
-        if depth < LEARNING_DEPTH or len(self._waiting) == MAX_WAITING:
-            summary.sightings()
-        else:
-            self._waiting.append(summary)
-        return summary
+        if seen:
+            summary.seen = self.inspect(frame)
 
     # -- objects ----------------------------------------------------------------------------
 
@@ -377,8 +369,13 @@ class Analyzer:
             table = self._layers.get(owner)
             if table is None:
                 table = self._layers[owner] = stores.constructor_calls(owner)
-            if name in table:
-                return self.static_value(owner.module, table[name])
+            call = table.get(name)
+            if call is not None:
+                known = self._made.get(call)
+                if known is None:
+                    depth = MAX_DEPTH - stores.FOLLOWED
+                    known = self._made[call] = self._followed(owner.module, call, depth)
+                return known
         return UNKNOWN
 
     def external_base(self, cls: ClassInfo) -> str:

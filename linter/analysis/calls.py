@@ -85,7 +85,10 @@ def arguments(frame: Frame, node: ast.Call) -> Arguments:
 def call(frame: Frame, node: ast.Call) -> Fact:
     """Evaluate a call expression."""
     function = expressions.evaluate(frame, node.func)
-    given = arguments(frame, node)
+    if frame.stored_only and construction.told_by_class(frame.analyzer, function):
+        given = Arguments()
+    else:
+        given = arguments(frame, node)
     if type(function) is not Union:
         return _call_one(frame, node, function, given, True)
     # calling None raises: the code knows that it isn't

@@ -9,14 +9,16 @@ from ...rules.base.facts import (
     UNKNOWN,
     ClassRef,
     Const,
+    Extern,
     Fact,
     Instance,
     Mapping,
     Sequence,
     Tensor,
+    options,
 )
 from ..index import ClassInfo, FunctionInfo
-from . import classes, parameters, stores
+from . import classes, objects, parameters, stores
 from .frame import Frame
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def construct(
     method = classes.find_method(analyzer, cls, "__init__")
     if method is None:
         return _dataclass(analyzer, cls, this, args, kwargs)
+    if module and frame.stored_only:
+        return this
     if module:  # built once, outside, unless of tensors that the region makes, or to be called
         made = any(isinstance(fact, Tensor) for fact in (*args, *kwargs.values()))
         if not made and (frame.function is None or not called_here(frame.function, node)):
@@ -63,6 +67,22 @@ def construct(
         if first == name and rest and "." not in rest:
             attrs[rest] = fact
     return Instance(cls, attrs=tuple(sorted(attrs.items())), origin=this.origin)
+
+
+def told_by_class(analyzer: Analyzer, function: Fact) -> bool:
+    """Say whether calling it outside of regions makes a module, whatever the arguments are."""
+    for option in options(function):
+        if isinstance(option, Extern):
+            told = objects.is_layer(analyzer, option.name)
+        else:
+            told = (
+                isinstance(option, ClassRef)
+                and classes.is_module_class(analyzer, option.cls)
+                and classes.find_method(analyzer, option.cls, "__init__") is not None
+            )
+        if not told:
+            return False
+    return True
 
 
 def called_here(function: FunctionInfo, node: ast.AST) -> bool:

@@ -23,6 +23,12 @@ from ...rules.base.facts import (
 from . import builtin_calls
 from .frame import Frame, path_of
 
+# Methods that change the container.
+CHANGING = frozenset(
+    "append add appendleft insert extend update pop popleft clear reverse sort remove "
+    "setdefault".split()
+)
+
 
 def method(
     frame: Frame,

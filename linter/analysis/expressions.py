@@ -325,7 +325,7 @@ def _call(frame: Frame, node: ast.Call) -> Fact:
 def _lambda(frame: Frame, node: ast.Lambda) -> Fact:
     info = frame.analyzer.nested(frame, node)
     fact = Function(info, closure=frame.analyzer.capture(frame, info))
-    frame.analyzer.handed_on[info] = fact
+    frame.analyzer.ledger.handed_on[info] = fact
     return fact
 
 

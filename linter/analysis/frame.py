@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 from ...rules.base.context import Callee, RegionOptions
 from ...rules.base.facts import (
     UNKNOWN,
+    BoundMethod,
     Const,
     Fact,
+    Function,
+    Instance,
+    Mapping,
     Origin,
     Sequence,
     Static,
@@ -69,6 +73,7 @@ class Frame:
     children: list[Summary] = field(default_factory=list)
     parameters: Env = field(default_factory=dict)
     holders: set[str] = field(default_factory=set)  # "self" where "self.cache" was put into env
+    stored_only: bool = False  # no rule sees it: what changes nothing that is stored is left out
 
     @property
     def path(self) -> str:
@@ -166,6 +171,24 @@ def resumed(fact: Fact) -> Fact:
         return replace(fact, items=items, elem=resumed(fact.elem))
     parts = options(fact)
     return join_all(map(resumed, parts)) if len(parts) > 1 else fact
+
+
+def storyless(fact: Fact) -> bool:
+    """Say whether nothing in a fact tells where it comes from: equal ones are the same then."""
+    if fact.origin is not None or fact.rare:
+        return False
+    if isinstance(fact, Sequence):
+        return all(map(storyless, (fact.elem, *(fact.items or ()), *fact.head)))
+    if isinstance(fact, Mapping):
+        return all(map(storyless, (fact.key, fact.elem, *[item for _, item in fact.items])))
+    if isinstance(fact, Instance):
+        return all(storyless(item) for _, item in fact.attrs)
+    if isinstance(fact, Union):
+        return all(map(storyless, fact.options))
+    if isinstance(fact, Function):
+        held = (*fact.partial, *[item for _, item in fact.closure])
+        return (fact.bound is None or storyless(fact.bound)) and all(map(storyless, held))
+    return not isinstance(fact, BoundMethod) or storyless(fact.receiver)
 
 
 def widen(fact: Fact) -> Fact:

@@ -25,7 +25,7 @@ from ...rules.base.facts import (
     Unknown,
     join_all,
 )
-from . import calls, expressions, stores, subscripts
+from . import calls, expressions, imports, stores, subscripts
 from .classes import after, find_method, is_property, resolve_ancestry
 from .frame import Frame
 
@@ -79,7 +79,7 @@ def _attribute_of(frame: Frame, node: ast.Attribute, base: Fact) -> Fact:
     if isinstance(base, Extern):
         return frame.analyzer.extern(f"{base.name}.{name}")
     if isinstance(base, ModuleRef):
-        return frame.analyzer.member(base.module, name, frame.module)
+        return imports.member(frame.analyzer, base.module, name, frame.module)
     if isinstance(base, ClassRef):
         method = find_method(frame.analyzer, base.cls, name)
         if method is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
     NONE,
@@ -25,6 +26,9 @@ from .dtypes import BOOL
 from .frame import Frame
 from .subscripts import simple
 from .tensors import REDUCE, at, tensors_in
+
+if TYPE_CHECKING:
+    from .analyzer import Analyzer
 
 _TENSOR_CLASSES = {
     "torch.Tensor": "float",
@@ -96,6 +100,13 @@ def construct(
     ):
         return Instance(name, origin=at(frame, node, None))
     return None
+
+
+def is_layer(analyzer: Analyzer, name: str) -> bool:
+    """Say whether a class of torch's makes modules of which `construct` tells the class alone."""
+    if not name.startswith("torch.nn.") or name.rpartition(".")[2] in CONTAINERS:
+        return False
+    return analyzer.torch.module(name) is not None
 
 
 def single_int(fact: Fact) -> bool:

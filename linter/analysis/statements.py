@@ -17,7 +17,7 @@ from ...rules.base.facts import (
     Unknown,
     join_all,
 )
-from . import usual
+from . import imports, stores, usual
 from .binding import assign
 from .calls import CONSTANT_CALLS, call_method_named
 from .expressions import element_of, evaluate
@@ -44,7 +44,28 @@ def _ignore(frame: Frame, stmt: ast.stmt) -> None:
 
 
 def _expr(frame: Frame, stmt: ast.Expr) -> None:
-    evaluate(frame, stmt.value)
+    if not frame.stored_only or _may_change(frame, stmt.value):
+        evaluate(frame, stmt.value)
+
+
+def _may_change(frame: Frame, value: ast.expr) -> bool:
+    """Say whether an expression statement can change what a variable or an attribute is.
+
+    Methods of local objects can, `self` among them. Functions that are only called can't, nor can
+    `super().__init__()`: what bases store is learnt from them.
+    """
+    if type(value) is not ast.Call:
+        return type(value) is not ast.Constant
+    holder = value.func
+    while type(holder) is ast.Attribute:
+        holder = holder.value
+    if type(holder) is not ast.Name or holder is value.func:
+        return False
+    base = (frame.env or {}).get(holder.id)
+    if isinstance(base, Instance) and value.func.value is holder:  # type: ignore[attr-defined]
+        own = not isinstance(base.cls, str)
+        return own and stores.may_store(frame.analyzer, base.cls, value.func.attr)  # type: ignore[attr-defined]
+    return base is not None
 
 
 def _assign(frame: Frame, stmt: ast.Assign) -> None:
@@ -303,7 +324,7 @@ def _function(frame: Frame, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
         return  # a global: looked up in the module's index, with no closure
     info = frame.analyzer.nested(frame, stmt)
     fact = Function(info, closure=frame.analyzer.capture(frame, info))
-    frame.analyzer.handed_on[info] = fact
+    frame.analyzer.ledger.handed_on[info] = fact
     if frame.env is not None:
         frame.env[stmt.name] = fact
 
@@ -316,7 +337,7 @@ def _class(frame: Frame, stmt: ast.ClassDef) -> None:
 
 
 def _import(frame: Frame, stmt: ast.Import | ast.ImportFrom) -> None:
-    for name, fact in frame.analyzer.imported(frame.module, stmt):
+    for name, fact in imports.imported(frame.analyzer, frame.module, stmt):
         if frame.env is not None:
             frame.env[name] = fact
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -26,6 +27,7 @@ from ...rules.base.facts import (
 from ...rules.base.walking import own_statements
 from ..index import Assigned, ClassInfo, FunctionInfo
 from . import classes, expressions, parameters, statements
+from .containers import CHANGING
 from .frame import Frame
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 # How far calls are followed while an attribute table is built.
 FOLLOWED = 2
 _ASSIGNMENTS = frozenset({ast.Assign, ast.AnnAssign, ast.AugAssign})
+_REGISTERING = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
 _BUILDERS = ("__init__", "__post_init__", "build", "setup")
 
 
@@ -45,7 +48,8 @@ def constructor_stores(analyzer: Analyzer, cls: ClassInfo, owner: ClassInfo) -> 
         if method is None:
             continue
         params = parameters.constructor_guess(analyzer, method, cls)
-        frame = Frame(analyzer, owner.module, method, params, depth=analyzer.max_depth - FOLLOWED)
+        depth = analyzer.max_depth - FOLLOWED
+        frame = Frame(analyzer, owner.module, method, params, depth=depth, stored_only=True)
         statements.run_body(frame, method.node)
         this = parameters.first_name(method)
         table |= _stored_on(this, frame.stores)
@@ -97,6 +101,32 @@ def state(cls: ClassInfo) -> frozenset[str]:
         methods = [method for method in cls.methods.values() if method.name != "__init__"]
         cls.state = frozenset(attr for method in methods for attr, _, _ in _assignments(method))
     return cls.state
+
+
+def may_store(
+    analyzer: Analyzer, cls: ClassInfo, name: str, asked: frozenset[str] = frozenset()
+) -> bool:
+    """Say whether `self.name(...)` may change what is known of an object of the class.
+
+    A method may that assigns attributes or changes containers that they hold, or calls one that
+    does. Of nn.Module's methods those count that register something.
+    """
+    method = classes.find_method(analyzer, cls, name)
+    if method is None or name in asked:
+        return name in _REGISTERING
+    if _assignments(method):
+        return True
+    this = parameters.first_name(method)
+    for node in method.nodes:
+        if type(node) is not ast.Call or type(node.func) is not ast.Attribute:
+            continue
+        holder, called = node.func.value, node.func.attr
+        if type(holder) is ast.Name:
+            if holder.id == this and may_store(analyzer, cls, called, asked | {name}):
+                return True
+        elif called in CHANGING or (called == name and type(holder) is ast.Call):  # super().name()
+            return True
+    return False
 
 
 def _assignments(method: FunctionInfo) -> list[tuple[str, ast.expr | None, bool]]:
@@ -187,6 +217,11 @@ def attributes(analyzer: Analyzer, cls: ClassInfo) -> dict[str, Fact]:
     if cached is not None:
         return cached
     analyzer.attribute_tables[cls] = {}  # a constructor that builds its own class ends here
+    result = analyzer.attribute_tables[cls] = analyzer.apart(partial(_table, analyzer, cls))
+    return result
+
+
+def _table(analyzer: Analyzer, cls: ClassInfo) -> dict[str, Fact]:
     table: dict[str, Fact] = {}
     for owner in reversed(classes.resolve_ancestry(analyzer, cls).classes):
         own: dict[str, Fact] = {}
@@ -199,9 +234,7 @@ def attributes(analyzer: Analyzer, cls: ClassInfo) -> dict[str, Fact]:
         for name, fact in other_stores(analyzer, cls, owner, table).items():
             table[name] = _joined(table[name], fact) if name in table else fact
         analyzer.attribute_tables[cls] = dict(table)
-    result = {name: _loosen(fact) for name, fact in table.items()}
-    analyzer.attribute_tables[cls] = result
-    return result
+    return {name: _loosen(fact) for name, fact in table.items()}
 
 
 def _joined(held: Fact, stored: Fact) -> Fact:

@@ -54,7 +54,6 @@ TENSOR_METHODS = frozenset(
     "mm tanh unfold chunk expand norm argmax argmin "
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
-_TELLING = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.BinOp})
 _PROPERTIES = frozenset({"is_cuda", "mT", "grad_fn", "is_leaf", "is_sparse", "requires_grad"})
 
 
@@ -70,12 +69,16 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
         if kind is ast.Name:
             if node.id in names and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
                 rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))  # type: ignore[attr-defined]
+        elif kind is ast.Attribute or kind is ast.Subscript:
+            part = node.value  # type: ignore[attr-defined]
+            if type(part) is ast.Name and part.id in names:
+                uses.setdefault(part.id, []).append(node)  # type: ignore[arg-type]
+        elif kind is ast.Call or kind is ast.BinOp:
+            for part in _concerned(node, kind):
+                if type(part) is ast.Name and part.id in names:
+                    uses.setdefault(part.id, []).append(node)  # type: ignore[arg-type]
         elif kind is ast.Compare:
             strings.add(_compared_with_string(node))  # type: ignore[arg-type]
-        elif kind in _TELLING:
-            for name in _concerned(node, kind):
-                if name in names:
-                    uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
     result: dict[str, Fact] = {}
     for name, nodes in uses.items():
         if name in strings:
@@ -142,17 +145,13 @@ def _line(node: ast.expr) -> int:
     return node.lineno
 
 
-def _concerned(node: ast.AST, kind: type[ast.AST]) -> list[str]:
-    """Return the names whose type a node may tell."""
-    if kind is ast.Attribute or kind is ast.Subscript:
-        parts = [node.value]  # type: ignore[attr-defined]
-    elif kind is ast.Call:
-        parts = node.args[:1]  # type: ignore[attr-defined]
-    elif kind is ast.BinOp and type(node.op) is ast.MatMult:  # type: ignore[attr-defined]
-        parts = [node.left, node.right]  # type: ignore[attr-defined]
-    else:
-        return []
-    return [part.id for part in parts if type(part) is ast.Name]
+def _concerned(node: ast.AST, kind: type[ast.AST]) -> list[ast.expr]:
+    """Return the operands of a call or an operator whose type it may tell."""
+    if kind is ast.Call:
+        return node.args[:1]  # type: ignore[attr-defined]
+    if type(node.op) is ast.MatMult:  # type: ignore[attr-defined]
+        return [node.left, node.right]  # type: ignore[attr-defined]
+    return []
 
 
 def _tensor(info: FunctionInfo, node: ast.AST) -> Tensor:

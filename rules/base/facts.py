@@ -294,7 +294,9 @@ def join(left: Fact, right: Fact) -> Fact:
         if kind not in _PLACED or other not in _PLACED:
             slot, beside = _place(left), _place(right)
         facts = (left, right) if slot <= beside else (right, left)
-        return Union(facts, origin=_first(facts), sure=left.sure and right.sure)
+        told = left.origin and right.origin
+        origin = _first(facts) if told else left.origin or right.origin
+        return Union(facts, origin=origin, sure=left.sure and right.sure)
     merged: dict[object, Fact] = {}
     for fact in (*options(left), *options(right)):
         slot = _slot(fact)

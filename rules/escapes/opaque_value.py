@@ -21,7 +21,7 @@ from ..base import (
 )
 from ..base.reading import place, shown
 
-_HOLDERS = frozenset({Tensor, Array, Sequence, Union})  # facts that may be, or hold, such a value
+_HOLDERS = frozenset({Tensor, Array, Union})  # facts that may be, or stand for, such a value
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -140,6 +140,9 @@ def f(x: torch.Tensor):
 
 def _may_hold(fact: Fact) -> bool:
     """Say at little cost whether a value may be opaque, or have a part that is."""
+    if type(fact) is Sequence:
+        parts = (fact.elem, *fact.head) if fact.items is None else fact.items
+        return any(map(_may_hold, parts))
     return type(fact) in _HOLDERS and getattr(fact, "role", "sparse") == "sparse"
 
 

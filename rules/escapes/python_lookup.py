@@ -16,6 +16,7 @@ from ..base import (
     Rule,
     Sequence,
     Sighting,
+    Union,
     options,
 )
 from ..base.reading import shown
@@ -40,6 +41,8 @@ _METHODS = frozenset(
 # Functions that take every element of their first argument as a key.
 _KEYED = frozenset({"builtins.set", "builtins.frozenset", "dict.fromkeys"})
 _DISPLAYS = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+
+_REPEATED = frozenset({Sequence, Union})  # facts that may be sequences, whatever the case
 
 
 class PythonLookup(Rule):
@@ -120,7 +123,8 @@ def f(x: torch.Tensor, kinds: torch.Tensor):
         if not isinstance(node.op, ast.Mult):
             return
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if all(isinstance(option, Sequence) for option in options(ctx.fact(one))):
+            fact = ctx.fact(one)
+            if type(fact) in _REPEATED and all(isinstance(o, Sequence) for o in options(fact)):
                 number = read_number(ctx.fact(other))
                 if number is not None:
                     yield _seen(other, number, "repeat count")
