@@ -50,6 +50,8 @@ def _table() -> dict[Any, Callable]:
     table = {op: spelt for op, spelt in whole.items() if _wanted(op)}
     for op in (torch.ops.aten._softmax.default, torch.ops.aten._log_softmax.default):
         table[op] = _of_floats(table[op])
+    for op in (torch.ops.aten.index_add.default, torch.ops.aten.index_copy.default):
+        table[op] = _by_vector(table[op])
     return table
 
 
@@ -58,6 +60,17 @@ def _of_floats(spelt: Callable) -> Callable:
 
     def decomposed(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         return spelt(x, *args, **kwargs) if x.is_floating_point() else NotImplemented
+
+    return decomposed
+
+
+def _by_vector(spelt: Callable) -> Callable:
+    """A decomposition that takes an index of no dimension, too; torch's own drops that of `x`."""
+
+    def decomposed(
+        x: torch.Tensor, dim: int, index: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> Any:
+        return spelt(x, dim, index.reshape(-1), *args, **kwargs)
 
     return decomposed
 

@@ -136,8 +136,8 @@ def _tensor_binary(
     dtype = wider(dtype_of(pair[0]), dtype_of(pair[1]))
     if isinstance(op, ast.Div) and dtype in ("bool", "int"):
         dtype = "float"
-    ranks = [fact.rank if isinstance(fact, (Tensor, Array)) else 0 for fact in pair]
-    rank = max(ranks) if all(isinstance(r, int) for r in ranks) else None  # type: ignore[type-var]
+    ranks = [_rank(fact) for fact in pair]
+    rank = _broadcast(ranks)
     if isinstance(op, ast.MatMult) and rank is not None and 1 in ranks:
         rank -= 1  # a vector's dimension is summed over, with one of the other operand's
     sure = first.sure if len(found) == 1 else any(fact.sure for fact in found)
@@ -264,9 +264,20 @@ def _compare_values(node: ast.AST, op: ast.cmpop, left: Fact, right: Fact) -> Fa
     return Static("bool")
 
 
+def _rank(fact: Fact) -> int | None:
+    """Return an operand's rank, 0 of a number; what isn't known may be a tensor of any rank."""
+    if isinstance(fact, (Tensor, Array)):
+        return fact.rank
+    return 0 if isinstance(fact, (Const, Static, ShapeInt, FromTensor)) else None
+
+
+def _broadcast(ranks: list[int | None]) -> int | None:
+    known = [rank for rank in ranks if rank is not None]
+    return max(known) if len(known) == len(ranks) else None
+
+
 def _bool_like(found: list[Any], pair: tuple[Fact, Fact]) -> tuple[Any, ...]:
-    ranks = [fact.rank if isinstance(fact, (Tensor, Array)) else 0 for fact in pair]
-    rank = max(ranks) if all(isinstance(r, int) for r in ranks) else None  # type: ignore[type-var]
+    rank = _broadcast([_rank(fact) for fact in pair])
     if isinstance(found[0], Array):
         return (rank, "bool", all(fact.constant for fact in found))
     return (

@@ -46,6 +46,8 @@ def literals(tree: ast.AST, changed: Iterable[tuple[int, int]]) -> Literals:
                         dtypes[_DTYPES[part.attr]] = None
             elif isinstance(found, (ast.If, ast.IfExp)):
                 flags.update(dict.fromkeys(_attributes(found.test)))
+    if dtypes:
+        dtypes["float64"] = None  # which tells the branch of all others from that of float32
     some = tuple(numbers)[:_MOST], tuple(strings)[:_MOST]
     return Literals(*some, tuple(dtypes), tuple(flags)[:_MOST])
 

@@ -9,6 +9,7 @@ from ..base.context import Context
 from ..base.facts import Const
 from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
+from .empties import unguarded_fix
 from .frozen import masked_for
 from .iteration import counted
 from .jumps import jump_of
@@ -24,6 +25,7 @@ def leaves_round(stmt: ast.stmt) -> bool:
 
 def break_fixes(stmt: ast.If, ctx: Context, code: Code) -> Iterator[Fix]:
     """Yield the rewrites of the loop that an `if` leaves or cuts short. Raises Declined."""
+    yield from attempt(unguarded_fix, stmt, ctx, code.anew())
     loop = ctx.loop(stmt)
     if isinstance(loop, ast.While):
         yield from while_fixes(loop, ctx, code)

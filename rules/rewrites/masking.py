@@ -48,6 +48,7 @@ def masked_update(target: ast.Subscript, ctx: Context, code: Code) -> Iterator[F
     assert isinstance(stmt, ast.AugAssign)
     reads = [n for n in ast.walk(stmt.value) if masking.selection.base(n) is not None]
     masking.selection.ends[stmt] = stmt.value
+    masking.selection.read_named(stmt.value)
     yield from masking.fixes([n for n in reads if isinstance(n, ast.expr)])
 
 

@@ -343,7 +343,10 @@ class Round:
         return changes
 
     def _selected(self, node: ast.Subscript) -> str:
-        """`x[i]` → `x.index_select(0, i).squeeze(0)`, "" where no carried number is the index."""
+        """`x[i]` → a row by `index_select`, "" where no carried number is the index.
+
+        Of one dimension, the index, as torch spells the backward pass out for no other.
+        """
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         at = [k for k, part in enumerate(parts) if self._index(part)]
         if not at:
@@ -352,8 +355,8 @@ class Round:
         if len(at) > 1 or not all(map(_is_whole, others)):
             raise Declined(f"`{ast.unparse(node)}` mixes an index that changes with others")
         base = receiver(flat(self.code.text(node.value, self._reads(node.value))))
-        index = flat(self.code.text(parts[at[0]]))
-        return f"{base}.index_select({at[0]}, {index}).squeeze({at[0]})"
+        index = receiver(flat(self.code.text(parts[at[0]])))
+        return f"{base}.index_select({at[0]}, {index}.reshape(1)).squeeze({at[0]})"
 
     def _index(self, node: ast.AST) -> bool:
         if isinstance(node, (ast.Slice, ast.Constant)):

@@ -119,6 +119,8 @@ class Selection:
         elif isinstance(parent, ast.Subscript) and parent.slice is node:
             self.rows = True
             self._follow(parent)  # rows of a table
+        elif isinstance(parent, ast.Subscript) and _within_rows(parent.slice):
+            self._follow(parent)
         elif isinstance(parent, (ast.Assign, ast.AugAssign)):
             self._stored(parent, node)
         else:
@@ -148,12 +150,12 @@ class Selection:
                 assert isinstance(part, ast.expr)
                 self.read(part)
             fact = tensor_of(self.ctx.fact(other))
-            named = self._selected_name(other)
+            named = self.read_named(other)
             if fact is not None and fact.ragged and not found and not named:
                 raise Declined(f"`{shown(other)}` is selected by something else")
 
-    def _selected_name(self, node: ast.expr) -> bool:
-        """Say whether an expression is made of names that hold what this mask selects."""
+    def read_named(self, node: ast.expr) -> bool:
+        """Say whether a name in an expression holds what this mask selects, and follow it."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
                 made = definition(part.id, self.ctx)
@@ -280,6 +282,15 @@ def _may_mix(function: Any) -> bool:
     made = function.cls.methods.get("__init__") if function.cls is not None else None
     layers = ast.unparse(made.node) if made is not None else ""
     return shapes or bool(words & _SHAPING) or any(word in layers for word in _MIXING)
+
+
+def _within_rows(index: ast.expr) -> bool:
+    """Say whether an index keeps all rows: `[:, None]`, `[:, 0]`, `[:, :3]`."""
+    if not isinstance(index, ast.Tuple):
+        return False
+    first, *others = index.elts
+    whole = isinstance(first, ast.Slice) and not (first.lower or first.upper or first.step)
+    return whole and all(isinstance(part, (ast.Slice, ast.Constant)) for part in others)
 
 
 def _is_none(node: ast.AST) -> bool:

@@ -134,7 +134,7 @@ class Where(Form):
         )
         keys = list(dict.fromkeys((*then.keys(), *other.keys())))
         lines: list[str] = []
-        name = "" if _plain(predicate) else code.fresh(PREDICATE)
+        name = "" if _plain(predicate) else _name(code)
         text = predicate
         told = any(reports_only(s, self.ctx) for s in (*branch.then, *branch.other))
         if name and (self.guarded or told or self._many(keys)):
@@ -151,14 +151,14 @@ class Where(Form):
             predicate = name
         if predicate == name:
             lines += self._statement(f"{name} = ", text, indent)
-        if self.guarded and not any(guard is not None and guard.used for guard in guards):
-            raise Declined("no operand has to be made safe")
         lines += [*then.lines, *other.lines]
         merges = [(key, *self._both(key, then, other)) for key in keys]
         lines += self._assigned(merges, predicate, indent)
         if branch.values is not None:
             text = self._merged(branch.values, (then, other), predicate)
             lines += self._statement("return ", text, indent)
+        if self.guarded and not any(guard is not None and guard.used for guard in guards):
+            raise Declined("no operand has to be made safe")
         return lines or [indent + "pass"]
 
     def _many(self, keys: Sequence[str]) -> bool:
@@ -231,6 +231,12 @@ class Where(Form):
 
     def _pick(self, predicate: str, one: str, two: str) -> str:
         return pick(predicate, one, two, self.where)
+
+
+def _name(code: Code) -> str:
+    """Return a name for the predicate; `pred` is what losses call their predictions."""
+    name = code.fresh(PREDICATE)
+    return name if name == PREDICATE else code.fresh("taken")
 
 
 def _spoils(one: tuple[str, Outcome, Outcome], two: tuple[str, Outcome, Outcome]) -> bool:

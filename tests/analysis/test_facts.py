@@ -177,6 +177,10 @@ PROGRAMS = {
             except RuntimeError:
                 w = None
             reveal(w)  # None | Tensor[?,?]
+            v = x.sum() + 1
+            reveal(v)  # Tensor[?,0]
+            v = v * unknown
+            reveal(v)  # Tensor[?,?]
         """,
     "containers": """
         import torch

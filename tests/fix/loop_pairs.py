@@ -273,7 +273,7 @@ def f(x: torch.Tensor):
         return ~torch.as_tensor(done) & (i < 4)
 
     def step(i, done, total, out):
-        total = total + x.index_select(0, i).squeeze(0)
+        total = total + x.index_select(0, i.reshape(1)).squeeze(0)
         out = out.index_copy(0, i.view(1), total.sum().unsqueeze(0))
         done = total.sum() > 3
         i = i + 1
@@ -345,7 +345,7 @@ def f(x: torch.Tensor, lengths: torch.Tensor):
         return i < turns
 
     def step(i, total):
-        total = total + x.index_select(0, i).squeeze(0) * i
+        total = total + x.index_select(0, i.reshape(1)).squeeze(0) * i
         return i + 1, total
 
     start = (torch.zeros_like(turns), total + seed)
@@ -695,6 +695,52 @@ class M(torch.nn.Module):
         for e, expert in enumerate(self.experts):
             gate = torch.where(pick == e, weight, 0).sum(-1, keepdim=True)
             out += gate * expert(x)
+        return out
+
+
+f = M
+""",
+        "[(torch.rand(6, 4),), (torch.ones(1, 4),)]",
+    ),
+    (
+        "experts by mask",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = torch.nn.Linear(4, 3, bias=False)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor):
+        weight, pick = self.router(x).softmax(-1).topk(2, dim=-1)
+        out = torch.zeros_like(x)
+        for e, expert in enumerate(self.experts):
+            mask = (pick == e).any(-1)
+            if not mask.any():
+                continue
+            rows = x[mask]
+            gate = (weight * (pick == e)).sum(-1)[mask]
+            out[mask] += expert(rows) * gate[:, None]
+        return out
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = torch.nn.Linear(4, 3, bias=False)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor):
+        weight, pick = self.router(x).softmax(-1).topk(2, dim=-1)
+        out = torch.zeros_like(x)
+        for e, expert in enumerate(self.experts):
+            mask = (pick == e).any(-1)
+            rows = x
+            gate = (weight * (pick == e)).sum(-1)
+            out = torch.where(mask[..., None], out + expert(rows) * gate[:, None], out)
         return out
 
 

@@ -55,6 +55,27 @@ def test_second_alternative_guards_the_gradient() -> None:
     )
 
 
+def test_what_an_early_return_leaves_is_guarded() -> None:
+    text = rewritten(
+        HEAD
+        + """\
+def f(pred: torch.Tensor, mask: torch.Tensor):
+    if mask.sum() == 0:
+        return pred.sum() * 0
+    return (pred * mask).sum() / mask.sum()
+""",
+        1,
+    )
+    assert text.endswith(
+        """\
+    taken = mask.sum() == 0
+    return torch.where(
+        taken, pred.sum() * 0, (pred * mask).sum() / torch.where(taken, 1, mask.sum())
+    )
+"""
+    )
+
+
 @pytest.mark.truth
 @pytest.mark.parametrize(("alternative", "poisoned"), [(0, True), (1, False), (2, False)])
 def test_gradient_of_the_arm_not_taken(alternative: int, poisoned: bool, tmp_path: Path) -> None:

@@ -124,15 +124,16 @@ def test_inputs_on_which_the_original_raises_give_way_to_others(prover, tmp_path
     assert (verdict.status, verdict.source) == (Status.PROVED, "search")
 
 
-def test_a_dtype_that_the_code_asks_for_is_tried(prover):
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_dtype_that_the_code_asks_for_is_tried(prover, dtype):
     head = (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.lin = nn.Linear(3, 3)\n\n    def forward(self, x):\n        y = self.lin(x)\n"
     )
-    test = "y.dtype == torch.float16 and not torch.isfinite(y).all()"
+    test = f"y.dtype == torch.{dtype} and not torch.isfinite(y).all()"
     before = head + f"        if {test}:\n            y = torch.clamp(y, -9, 9)\n        return y\n"
     after = head + (
-        "        if y.dtype == torch.float16:\n"
+        f"        if y.dtype == torch.{dtype}:\n"
         "            y = torch.where(~torch.isfinite(y).all(), torch.clamp(y, -9, 9), y)\n"
         "        return y\n"
     )
