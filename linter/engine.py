@@ -247,13 +247,21 @@ def _guards(node: ast.AST, ctx: FrameContext) -> Iterator[tuple[ast.expr, bool]]
         child = parent
 
 
+def _on_one_line(node: ast.AST, ctx: FrameContext) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the test of `if verbose: warn("…")`, and whether it must hold."""
+    statement = ctx.statement(node)
+    parent = ctx.parent(statement)
+    if isinstance(parent, ast.If) and parent.lineno == getattr(statement, "lineno", 0):
+        yield parent.test, statement in parent.body
+
+
 def _rarely(sighting: Sighting, ctx: FrameContext, frame: Frame) -> str:
     """Say when the statement breaks, where that isn't so in the usual configuration."""
     if sighting.fact is not None and sighting.fact.rare:
         return (
             "in evaluation only" if frame.analyzer.project.options.training else "in training only"
         )
-    for test, needed in _guards(sighting.node, ctx):
+    for test, needed in (*_guards(sighting.node, ctx), *_on_one_line(sighting.node, ctx)):
         if ctx.usual(test) is (not needed):
             return f"only where `{shown(test)}` {'holds' if needed else 'fails'}"
     return ""

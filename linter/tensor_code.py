@@ -9,7 +9,7 @@ from .analysis import parameters
 from .analysis.analyzer import Analyzer
 from .analysis.classes import is_module_class, resolve_ancestry
 from .analysis.construction import called_here
-from .analysis.members import METACLASSES
+from .analysis.members import METACLASSES, MODULE_ONLY
 from .analysis.stores import attributes
 from .analysis.tells import TENSOR_METHODS
 from .index import ClassInfo, FunctionInfo
@@ -126,7 +126,7 @@ def _speaks_of_tensors(node: ast.AST) -> bool:
         return node.id in ("torch", "F", "np", "numpy")
     if type(node) is ast.Call and type(node.func) is ast.Attribute:
         name = node.func.attr
-        return name in TENSOR_METHODS or (name == "item" and not node.args)
+        return name in TENSOR_METHODS or name in MODULE_ONLY or (name == "item" and not node.args)
     return False
 
 
@@ -138,7 +138,11 @@ def _of_metaclass(analyzer: Analyzer, function: FunctionInfo) -> bool:
 def _makes_object(analyzer: Analyzer, function: FunctionInfo) -> bool:
     """Say whether it is the constructor of objects that regions make: modules are made before."""
     cls = function.cls
-    return function.name == "__init__" and cls is not None and not is_module_class(analyzer, cls)
+    if cls is None or is_module_class(analyzer, cls):
+        return False
+    if function.name == "__post_init__":
+        return _reads_tensors(analyzer, function, cls)
+    return function.name == "__init__"
 
 
 def _reads_tensors(analyzer: Analyzer, function: FunctionInfo, cls: ClassInfo) -> bool:

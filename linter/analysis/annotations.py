@@ -233,9 +233,23 @@ def _subscript(analyzer: Analyzer, module: ModuleInfo, node: ast.Subscript) -> F
 _GOOGLE = re.compile(r"^\s*\**`?(\w+)`?\s*\(([^)\n]{1,120})", re.M)
 _NUMPY = re.compile(r"^\s*`?(\w+)`?\s*:\s*([^\n]{1,120})$", re.M)
 _SPHINX = re.compile(r":(?:param|type)\s+(?:([\w.\[\], |]+?)\s+)?(\w+)\s*:\s*([^\n]{0,60})")
+# `points: where they are,` with the rest on lines that stand further in
+_STORY = re.compile(
+    r"^([ \t]*)`?(\w+)`?\s*(?:\([^)\n]*\))?\s*:[ \t]+([^\n]+(?:\n\1[ \t]+[^\n]+)*)", re.M
+)
+_SHAPED = re.compile(r"\btensor (?:of|with) (?:shape|size)\b", re.I)
 _TENSOR_WORD = re.compile(
     r"(?:^|[\s`~(.])(?:torch\.)?(?:autograd\.)?"
     r"(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|HalfTensor|Variable|ByteTensor)\b"
+)
+# `tensor`, `a 2D tensor of labels`; not `tensor dimension`
+_PLAIN_TENSOR = re.compile(
+    r"\s*`*(?:(?:an?|the|input|output|batched|bool|boolean|float|integer|\d-?[dD])\s)*"
+    r"((?:torch\.)?tensor)\b(?=`*\s*(?:$|[,.;)\[]|(?:of|with|containing|holding)\s))",
+    re.I,
+)
+_HEADINGS = frozenset(
+    "args arguments parameters params returns return yields inputs outputs".split()
 )
 _ARRAY_WORD = re.compile(r"\s*`*(?:(?:np\.|numpy\.)?ndarray|array[_-]like)\b(?![^,\n]*\bor\b)")
 _CONTAINER_WORD = re.compile(r"\b(list|tuple|dict|sequence|iterable|Dict|List|Tuple)\b", re.I)
@@ -257,7 +271,7 @@ def docstring_facts(text: str | None) -> dict[str, Fact]:
     for name, kind in pairs:
         if name in found or name.endswith(("type", "cls", "class")):
             continue  # `output_type: torch.Tensor or np.ndarray` speaks of the class
-        hit = _TENSOR_WORD.search(kind)
+        hit = _TENSOR_WORD.search(kind) or _PLAIN_TENSOR.match(kind)
         if hit is None and _ARRAY_WORD.match(kind):
             found[name] = Array(sure=False)
         if hit is None or hit.start() > 40:
@@ -270,4 +284,21 @@ def docstring_facts(text: str | None) -> dict[str, Fact]:
         fact: Fact = Tensor(dtype=dtype, role="input", sure=False)
         optional = "optional" in kind.lower() or "None" in kind
         found[name] = join_all([fact, NONE]) if optional else fact
+    if "of shape" in text or "of size" in text or "with shape" in text:
+        _from_stories(text, found)
     return found
+
+
+def _from_stories(text: str, found: dict[str, Fact]) -> None:
+    """Add what is described as a tensor of some shape, wherever its description says so."""
+    for match in _STORY.finditer(text):
+        name, story = match[2], match[3]
+        hit = _SHAPED.search(story)
+        if hit is None or name in found or name.lower() in _HEADINGS or name.endswith("type"):
+            continue
+        before = story[: hit.start()]
+        if _CONTAINER_WORD.search(before) or _SCALAR_WORD.search(story) or " or " in before:
+            continue
+        fact: Fact = Tensor(role="input", sure=False)
+        optional = "optional" in match[0].lower() or "None" in story
+        found[name] = join_all([fact, NONE]) if optional else fact

@@ -11,6 +11,8 @@ from ...rules.base.facts import (
     Const,
     Fact,
     FromTensor,
+    Function,
+    Instance,
     Mapping,
     Origin,
     Sequence,
@@ -20,7 +22,8 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
-from . import expressions
+from . import calls, expressions
+from .classes import find_setter
 from .frame import Frame, path_of
 
 
@@ -35,8 +38,10 @@ def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
         else:
             frame.env[name] = _named(target, value)
     elif isinstance(target, ast.Attribute):
-        expressions.evaluate(frame, target.value)
+        holder = expressions.evaluate(frame, target.value)
         path = path_of(target)
+        if type(holder) is Instance and _set(frame, target, holder, value):
+            return
         if path is not None:
             frame.assign(path, value)
             frame.stores[path] = join(frame.stores[path], value) if path in frame.stores else value
@@ -50,6 +55,17 @@ def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
         )
     elif isinstance(target, ast.Subscript):
         _assign_item(frame, target, value)
+
+
+def _set(frame: Frame, target: ast.Attribute, this: Instance, value: Fact) -> bool:
+    """`this.name = value` of a property runs its setter; False where it isn't one."""
+    if isinstance(this.cls, str):
+        return False
+    setter = find_setter(frame.analyzer, this.cls, target.attr)
+    if setter is None:
+        return False
+    calls.call_function(frame, target, Function(setter, this), [value], {})
+    return True
 
 
 def _named(target: ast.Name, value: Fact) -> Fact:

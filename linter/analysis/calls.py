@@ -90,11 +90,17 @@ def call(frame: Frame, node: ast.Call) -> Fact:
     else:
         given = arguments(frame, node)
     if type(function) is not Union:
-        return _call_one(frame, node, function, given, True)
+        return _call_one(frame, node, function, given, not _handed(frame, node, function))
     # calling None raises: the code knows that it isn't
     choices = [o for o in function.options if not isinstance(o, Const)]
     results = [_call_one(frame, node, option, given, len(choices) == 1) for option in choices]
     return join_all(results)
+
+
+def _handed(frame: Frame, node: ast.Call, function: Fact) -> bool:
+    """Say whether a parameter is called: another caller may pass another function."""
+    name = node.func
+    return type(name) is ast.Name and name.id in frame.parameters and type(function) is Extern
 
 
 def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:
@@ -281,8 +287,11 @@ def _array_method(frame: Frame, node: ast.Call, array: Array, name: str, given: 
         return Static()
     if name.startswith("is_"):  # of torch only: the value is a tensor on this path
         return Static("bool")
-    if name == "astype" and given.args and objects.of_objects(given.args[0]):
-        return Array(array.rank, "object", origin=origin)
+    if name == "astype" and given.args:
+        if objects.of_objects(given.args[0]):
+            return Array(array.rank, "object", origin=origin)
+        if array.constant and objects.of_integers(given.args[0]):  # no longer known by its value
+            return Array(array.rank, "int", origin=origin, sure=array.sure)
     reduced = name in ("sum", "mean", "any", "all", "max", "min", "std", "prod", "argmax")
     rank = 0 if reduced and not given.args and not given.kwargs else None
     dtype = "bool" if name in ("any", "all") else array.dtype

@@ -69,6 +69,15 @@ def find_method(analyzer: Analyzer, cls: ClassInfo, name: str) -> FunctionInfo |
     return None
 
 
+def find_setter(analyzer: Analyzer, cls: ClassInfo, name: str) -> FunctionInfo | None:
+    """Return the project's method that `cls().name = value` runs, None when there is none."""
+    for owner in resolve_ancestry(analyzer, cls).classes:
+        found = owner.setters.get(name)
+        if found is not None or name in owner.methods:
+            return found
+    return None
+
+
 def _method_named(owner: ClassInfo, alias: Assigned) -> FunctionInfo | None:
     """Return the method that a class gives a second name: `mv = matvec` in its body."""
     value = alias.values[0] if len(alias.values) == 1 and not alias.partial else None
@@ -97,6 +106,7 @@ __all__ = [
     "after",
     "ancestry",
     "find_method",
+    "find_setter",
     "is_module_class",
     "is_property",
     "resolve_ancestry",

@@ -19,10 +19,11 @@ from ...rules.base.facts import (
 )
 from ..index import ClassInfo, FunctionInfo
 from . import classes, objects, parameters, stores
-from .frame import Frame
+from .frame import Env, Frame
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
+    from .summary import Summary
 
 
 def construct(
@@ -45,7 +46,11 @@ def construct(
     this = Instance(cls, module=module, origin=frame.origin(node, f"`{cls.name}` object"))
     method = classes.find_method(analyzer, cls, "__init__")
     if method is None:
-        return _dataclass(analyzer, cls, this, args, kwargs)
+        made = _dataclass(analyzer, cls, this, args, kwargs)
+        after = classes.find_method(analyzer, cls, "__post_init__")
+        if after is not None and not module:
+            _run(frame, after, parameters.bind(analyzer, after, [made], {}, True))
+        return made
     if module and frame.stored_only:
         return this
     if module:  # built once, outside, unless of tensors that the region makes, or to be called
@@ -53,12 +58,8 @@ def construct(
         if not made and (frame.function is None or not called_here(frame.function, node)):
             return this  # its class's attribute table says more
     bound = parameters.bind(analyzer, method, [this, *args], kwargs, unknown_rest)
-    summary = analyzer.summary(method, bound, {}, frame.depth + 1)
-    if summary is None or not summary.done:
-        return this
-    if summary not in frame.children:
-        frame.children.append(summary)
-    if module:
+    summary = _run(frame, method, bound)
+    if summary is None or module:
         return this
     name = parameters.first_name(method)
     attrs = {}
@@ -83,6 +84,16 @@ def told_by_class(analyzer: Analyzer, function: Fact) -> bool:
         if not told:
             return False
     return True
+
+
+def _run(frame: Frame, method: FunctionInfo, bound: Env) -> Summary | None:
+    """Run a method of the object that is made; None where it is under way already."""
+    summary = frame.analyzer.summary(method, bound, {}, frame.depth + 1)
+    if summary is None or not summary.done:
+        return None
+    if summary not in frame.children:
+        frame.children.append(summary)
+    return summary
 
 
 def called_here(function: FunctionInfo, node: ast.AST) -> bool:

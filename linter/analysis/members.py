@@ -27,6 +27,7 @@ from ...rules.base.facts import (
 )
 from . import calls, expressions, imports, stores, subscripts
 from .classes import after, find_method, is_property, resolve_ancestry
+from .constants import HOOKS
 from .frame import Frame
 
 FUNCTION_CLASSES = ("torch.autograd.Function", "torch.autograd.function.Function")
@@ -120,9 +121,15 @@ def _guess(node: ast.Attribute) -> Fact:
         return ShapeInt(sure=False)
     if node.attr == "flatten_parameters":  # only recurrent modules have it
         return BoundMethod(Instance("torch.nn.RNN", module=True, sure=False), node.attr)
+    if node.attr in MODULE_ONLY:
+        return BoundMethod(Instance("torch.nn.Module", module=True, sure=False), node.attr)
     if node.attr in TENSOR_METHODS or (node.attr in _MASK_METHODS and _is_mask(node.value)):
         return BoundMethod(Tensor(sure=False), node.attr)
     return UNKNOWN
+
+
+# Methods that only modules have.
+MODULE_ONLY = frozenset(name for name in HOOKS if name != "apply")
 
 
 def _is_mask(node: ast.expr) -> bool:

@@ -188,6 +188,8 @@ def numpy_call(
         return simple("size" if last == "shape" else "int")
     if last in ("dtype", "finfo", "iinfo", "result_type", "promote_types"):
         return Static("dtype")
+    if last in ("isscalar", "iscomplexobj", "isrealobj", "issubdtype", "can_cast"):
+        return Static("bool")
     if source is None:
         plain = [isinstance(o, _PLAIN) for v in values for o in options(v)]
         if not all(plain):
@@ -209,6 +211,13 @@ def numpy_call(
 def of_objects(dtype: Fact | None) -> bool:
     """Say whether a dtype asks for an array of Python's objects, which torch hasn't."""
     return isinstance(dtype, Extern) and dtype.name == "builtins.object"
+
+
+def of_integers(dtype: Fact) -> bool:
+    """Say whether a dtype asks for integers."""
+    if isinstance(dtype, Const):
+        return isinstance(dtype.value, str) and dtype.value.startswith(("int", "uint"))
+    return isinstance(dtype, Extern) and dtype.name.rpartition(".")[2].startswith(("int", "uint"))
 
 
 def _of_unknown(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...rules.base.facts import (
     UNKNOWN,
     Array,
+    ClassRef,
     Const,
     Fact,
     FromTensor,
@@ -27,7 +28,7 @@ from ...rules.base.walking import all_nodes
 from ..index import ClassInfo, FunctionInfo
 from . import classes, parameters, stores
 from .frame import Env, Frame
-from .narrow import class_options, is_instance
+from .narrow import TENSOR_CLASSES, class_options, is_instance
 from .operators import FOLD, boolean
 
 if TYPE_CHECKING:
@@ -97,7 +98,18 @@ def _instance_test(frame: Frame, test: ast.Call, hops: int) -> bool | None:
         return None
     value = _value(frame, test.args[0], hops)
     asked = class_options(frame.facts.get(test.args[1], Static()))
-    return is_instance(value, asked) if value is not None and asked else None
+    if value is None:
+        known = options(frame.facts.get(test.args[0], UNKNOWN))
+        plain = all(isinstance(option, Tensor) for option in known)
+        return False if plain and asked and all(map(_subclass, asked)) else None
+    return is_instance(value, asked) if asked else None
+
+
+def _subclass(asked: Fact) -> bool:
+    """Say whether a class is one of the project's own tensors: most tensors are plain ones."""
+    return isinstance(asked, ClassRef) and not TENSOR_CLASSES.isdisjoint(
+        classes.ancestry(asked.cls).external
+    )
 
 
 def _value(frame: Frame, node: ast.expr, hops: int) -> Fact | None:

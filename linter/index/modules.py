@@ -155,6 +155,7 @@ class ClassInfo:
     node: ast.ClassDef
     qualname: str
     methods: dict[str, FunctionInfo] = field(default_factory=dict, repr=False)
+    setters: dict[str, FunctionInfo] = field(default_factory=dict, repr=False)
     attributes: dict[str, Assigned] = field(default_factory=dict, repr=False)
     ancestry: Ancestry | None = field(default=None, repr=False)  # once it has been resolved
     state: frozenset[str] | None = field(default=None, repr=False)  # see `analysis.stores`
@@ -285,19 +286,23 @@ def _index_function(
     bindings: dict[str, Binding],
 ) -> None:
     info = FunctionInfo(module, node, prefix + node.name, cls)
-    if cls is not None and _is_accessor(node) and node.name in cls.methods:
-        return  # `@x.setter` keeps the getter
+    accessor = _accessor(node) if cls is not None and node.name in cls.methods else ""
+    if cls is not None and accessor:  # `@x.setter` keeps the getter
+        if accessor == "setter":
+            cls.setters[node.name] = info
+            module.functions.append(info)
+        return
     bindings[node.name] = info
     if cls is not None:
         cls.methods[node.name] = info
     module.functions.append(info)
 
 
-def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(
-        isinstance(deco, ast.Attribute) and deco.attr in ("setter", "deleter")
-        for deco in node.decorator_list
-    )
+def _accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    for deco in node.decorator_list:
+        if isinstance(deco, ast.Attribute) and deco.attr in ("setter", "deleter"):
+            return deco.attr
+    return ""
 
 
 def _index_class(module: ModuleInfo, node: ast.ClassDef, prefix: str) -> ClassInfo:

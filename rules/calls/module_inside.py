@@ -6,7 +6,21 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..base import Certainty, Code, Const, Context, Declined, Example, Fix, Rule, Sighting, Tensor
+from ..base import (
+    UNKNOWN,
+    Certainty,
+    Code,
+    Const,
+    Context,
+    Declined,
+    Example,
+    Fix,
+    Rule,
+    Sighting,
+    Tensor,
+    Unknown,
+    options,
+)
 from ..torch_facts import TorchFacts
 from .seen import call_seen, shown
 
@@ -35,11 +49,10 @@ _ALWAYS = frozenset(
         "Transformer",
         "TransformerEncoderLayer",
         "TransformerDecoderLayer",
-        "ParameterList",
-        "ParameterDict",
         "AdaptiveLogSoftmaxWithLoss",
     }
 )
+_HOLDERS = frozenset({"ParameterList", "ParameterDict"})  # of what they are given
 # Classes that make them unless this argument is False: its name, position and default.
 _AFFINE = {
     "LayerNorm": ("elementwise_affine", 2, True),
@@ -183,7 +196,7 @@ def f(x):
         if name in _PARAMETERS:
             return True
         last = name.rpartition(".")[2]
-        made = last in _ALWAYS or last in _AFFINE
+        made = last in _ALWAYS or last in _AFFINE or last in _HOLDERS
         return made and name.startswith("torch.nn.") and torch.module(name) is not None
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
@@ -195,11 +208,15 @@ def f(x):
         if callee.name in _PARAMETERS:
             data = ctx.argument(node, 0, "data")
             fact = ctx.fact(data) if data is not None else None
-            if data is None or (isinstance(fact, Tensor) and not fact.role):
+            parts = options(fact) if fact is not None else ()
+            unknown = any(isinstance(option, Unknown) for option in parts)
+            made = all(isinstance(o, Tensor) and not o.role for o in parts if o != UNKNOWN)
+            if made and (not unknown or isinstance(data, ast.Call)):
                 text = "a parameter can't be made inside a graph"
                 seen = call_seen(node, callee, text, "GB0264")
                 # one may be made of what comes in, and a function may hand that on
                 here = isinstance(data, ast.Call) and ctx.callee(data).project is None
+                here = here and not unknown
                 yield seen if here or data is None else replace(seen, certainty=Certainty.LIKELY)
         elif self._makes(node, callee.name, ctx):
             text = f"`{shown(node)}` makes parameters, which a graph can't"
@@ -212,7 +229,7 @@ def f(x):
             given = ctx.argument(node, position, argument)
             fact = ctx.fact(given) if given is not None else None
             return bool(fact.value) if isinstance(fact, Const) else default and given is None
-        return True
+        return last not in _HOLDERS or bool(node.args or node.keywords)
 
     def fix(self, sighting: Sighting, ctx: Context, code: Code) -> Iterator[Fix]:
         """Decline: where the parameters belong isn't known."""

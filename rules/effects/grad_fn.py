@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting, Tensor, options
+from ..base import Certainty, Code, Context, Example, Fix, Rule, Sighting, Tensor, Unknown, options
 from ..base.reading import shown
 from ..torch_facts import TorchFacts
 
@@ -69,7 +69,8 @@ def f(x: torch.Tensor):
         """Yield a sighting for a read on a tensor that isn't a leaf."""
         assert isinstance(node, ast.Attribute)
         for option in options(ctx.fact(node.value)):
-            if isinstance(option, Tensor) and not option.role:
+            # nothing but tensors has the attribute
+            if isinstance(option, Unknown) or (isinstance(option, Tensor) and not option.role):
                 what = f"`{shown(node)}` reads the autograd graph while it is captured"
                 yield Sighting(node, what, option, certainty=Certainty.LIKELY)
                 return
