@@ -52,7 +52,6 @@ def _head() -> torch.nn.Linear:
 
 _OOD = "pytorch_ood"
 each(_OOD, {
-    "CACLoss": lambda: _ood("CACLoss", R(12, 3).abs(), _labels(), n_classes=3),
     "CACLoss.distance": lambda: (_at("pytorch_ood.loss.CACLoss", n_classes=3).distance, (R(12, 3),)),
     "CenterLoss": lambda: _ood("CenterLoss", R(12, 3).abs(), _labels(), n_classes=3, n_dim=8),
     "ConfidenceLoss": lambda: _ood("ConfidenceLoss", R(12, 3), R(12, 1), _labels()),
@@ -144,6 +143,7 @@ each("torchbnn", {
     "BKLLoss": lambda: (lambda x, m=torch.nn.Sequential(_at("torchbnn.BayesLinear", prior_mu=0, prior_sigma=0.1, in_features=4, out_features=3)), k=_at("torchbnn.BKLLoss"): m(x).sum() + k(m), (R(5, 4),)),
     "transform_model": lambda: (lambda x, m=_net(): _get("torchbnn.utils.freeze_model.freeze")(m) or m(x), (R(5, 4),)),
 })  # fmt: skip
+
 
 def _body(**kwargs: object) -> object:
     return _at("tianshou.utils.net.common.Net", state_shape=4, hidden_sizes=[8], **kwargs)

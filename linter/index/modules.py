@@ -286,23 +286,19 @@ def _index_function(
     bindings: dict[str, Binding],
 ) -> None:
     info = FunctionInfo(module, node, prefix + node.name, cls)
-    accessor = _accessor(node) if cls is not None and node.name in cls.methods else ""
-    if cls is not None and accessor:  # `@x.setter` keeps the getter
-        if accessor == "setter":
-            cls.setters[node.name] = info
-            module.functions.append(info)
+    kind = _accessor(node) if cls is not None and node.name in cls.methods else ""
+    if kind == "deleter":
         return
-    bindings[node.name] = info
-    if cls is not None:
-        cls.methods[node.name] = info
     module.functions.append(info)
+    if not kind:
+        bindings[node.name] = info
+    if cls is not None:  # the name keeps the getter
+        (cls.setters if kind else cls.methods)[node.name] = info
 
 
 def _accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    for deco in node.decorator_list:
-        if isinstance(deco, ast.Attribute) and deco.attr in ("setter", "deleter"):
-            return deco.attr
-    return ""
+    named = (getattr(deco, "attr", "") for deco in node.decorator_list)
+    return next((name for name in named if name in ("setter", "deleter")), "")
 
 
 def _index_class(module: ModuleInfo, node: ast.ClassDef, prefix: str) -> ClassInfo:
@@ -384,10 +380,8 @@ def _blocks(stmt: ast.stmt) -> Iterator[list[ast.stmt]]:
         block = getattr(stmt, name, None)
         if block:
             yield block
-    for handler in getattr(stmt, "handlers", ()):
-        yield handler.body
-    for case in getattr(stmt, "cases", ()):
-        yield case.body
+    for part in (*getattr(stmt, "handlers", ()), *getattr(stmt, "cases", ())):
+        yield part.body
 
 
 def _loop_targets(stmt: ast.stmt) -> Iterator[str]:

@@ -114,7 +114,8 @@ from torch import nn
 layer = nn.Linear(3, 3)
 
 def f(x):
-    return nn.ReLU()(layer(x))
+    held = nn.ParameterDict()
+    return nn.ReLU()(layer(x)) + len(held)
 """,
         ),
         Example(

@@ -33,8 +33,9 @@ class NumpyGap(Rule):
 
     ## What it does
     Flags numpy functions that `torch._numpy` lacks (`np.interp`, `np.poly1d`, `np.vectorize`,
-    `np.isin`, `np.nanmean`, …), attributes of arrays such as `dtype` and `flags`, and arrays of
-    strings or objects.
+    `np.isin`, `np.nanmean`, …), functions that give Python values (`np.isscalar`, `np.ndim`,
+    `np.size`, `np.iscomplexobj`, …), attributes of arrays such as `dtype` and `flags`, and arrays
+    of strings or objects.
 
     ## Why it matters
     Inside a region Dynamo replaces numpy by a twin built of torch operations, so that arrays become
@@ -92,6 +93,26 @@ import torch
 def f(x):
     return torch.zeros(3, dtype=x.dtype) + x
 """,
+        ),
+        Example(
+            bad="""
+import numpy as np
+import torch
+
+def f(x, scale=2.0):
+    if np.isscalar(scale):  # error: CL307
+        return x * scale
+    return x
+""",
+            good="""
+import torch
+
+def f(x, scale=2.0):
+    if isinstance(scale, float):
+        return x * scale
+    return x
+""",
+            note="What isn't an array can't come out of the twin, whatever went in.",
         ),
     )
 

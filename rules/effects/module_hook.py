@@ -103,6 +103,30 @@ class f(nn.Module):
         return self.layer(x)
 """,
         ),
+        Example(
+            bad="""
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+
+def seen(module, x):
+    module.register_forward_hook(lambda m, args, out: out * 2)  # error: CL512
+    return module(x)
+
+def f(x):
+    return seen(layer, x)
+""",
+            good="""
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+
+def f(x):
+    return layer(x) * 2
+""",
+        ),
     )
 
     def answers(self, name: str, torch: TorchFacts) -> bool:

@@ -173,3 +173,31 @@ def test_an_import_may_turn_validation_of_distributions_on(tmp_path: Path) -> No
     assert finding.certainty is Certainty.LIKELY
     (tmp_path / "base.py").write_text("")
     assert not Linter(OPTIONS).lint(read_source(str(path))).findings
+
+
+def test_numpy_scalars_made_integers_are_read() -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    k = np.ceil(7 / 2)\n    return x * k.item()"
+    assert not lint(text, "CL401")
+    assert lines(lint(text.replace("k.item", 'k.astype("int").item'), "CL401")) == [6]
+
+
+def test_a_function_that_a_parameter_names_is_only_likely() -> None:
+    text = HEAD + "def g(make, x: torch.Tensor):\n    return make(x) + x\n\n"
+    text += "def f(x: torch.Tensor):\n    return g(np.isscalar, x)\n"
+    (finding,) = lint(text, "CL307")
+    assert finding.span.line == 5
+    assert finding.certainty is Certainty.LIKELY
+
+
+def test_setters_and_post_init_run() -> None:
+    text = HEAD + "from dataclasses import dataclass\n\n"
+    text += "@dataclass\nclass Box:\n    held: torch.Tensor\n\n"
+    text += "    def __post_init__(self):\n        if self.held.sum() > 0:\n"
+    text += "            self.held = self.held * 2\n\n"
+    text += "    @property\n    def value(self):\n        return self.held\n\n"
+    text += "    @value.setter\n    def value(self, value):\n        if value.sum() > 0:\n"
+    text += "            self.held = value\n\n"
+    text += (
+        "def f(x: torch.Tensor):\n    box = Box(x)\n    box.value = x * 2\n    return box.value\n"
+    )
+    assert lines(lint(text, "CL101")) == [11, 20]

@@ -96,3 +96,22 @@ def test_certain_only_in_the_usual_configuration() -> None:
     assert finding.certainty.value == "likely"
     (finding,) = lint("if self.training:\n    print(1)", training=True)
     assert finding.certainty.value == "certain"
+
+
+def test_a_statement_on_the_line_of_its_test() -> None:
+    assert advice("if self.checked: print(x)") == "only where `self.checked` holds"
+    assert not advice("if self.checked:\n    print(x)")
+
+
+def test_tensors_are_plain_ones() -> None:
+    body = "if isinstance(x, Named) and x.sum() > 0: x = x * 2"
+    assert not advice(body)
+    (finding,) = lint(body)
+    assert finding.breaks
+    known = HEAD.replace("class Net", "class Named(torch.Tensor):\n    pass\n\nclass Net")
+    file = SourceFile(
+        "m.py", known + f"        {body}\n        return x\n", "utf-8", False, "\n", "x"
+    )
+    options = AnalysisOptions(entry="all", target_torch="2.13")
+    (finding,) = [f for f in Linter(options).lint(file).findings if f.region == "Net.forward"]
+    assert not finding.breaks
