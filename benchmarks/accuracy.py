@@ -220,7 +220,7 @@ SECTIONS = {
         "Misses and false alarms of these were looked at while the analysis was written, by kind.",
     ),
     "more": (
-        "90 packages more",
+        "106 packages more",
         "Measured by `benchmarks/truth_harness` after most rules had been written; kinds of breaks "
         "that they showed have become rules since, and count below. What a package that nobody "
         "here has seen can expect is what they gave at first sight: of the first 39, before any "
@@ -232,7 +232,10 @@ SECTIONS = {
         "lines) were only measured: 22 were found, without a false alarm, before and after that "
         "work. Then came 18 packages of audio, video, compression, language models and training "
         "(61 lines): at first sight recall was 70.5 %, precision 82.7 % and `certain` 95.1 %; "
-        "their kinds were worked on.",
+        "their kinds were worked on. So were those of 16 packages of Bayesian layers, inference, "
+        "forecasts, equations, agents, kinematics, recommenders and attribution (200 lines, of "
+        "which one package has 68): at first sight recall was 85.5 % (78.8 % without that "
+        "package), precision 95.5 % and `certain` 98.6 %.",
     ),
 }
 

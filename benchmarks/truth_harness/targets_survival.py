@@ -58,7 +58,12 @@ each("torchsurv", {
 
 _INDEX, _DIED = torch.tensor([0, 1, 2, 3, 1, 2]), torch.tensor([1.0, 0, 1, 1, 0, 1])
 for _name in ("nll_logistic_hazard", "nll_pmf", "nll_mtlr", "bce_surv_loss"):
-    add("pycox", _name, lambda n=_name: (_get(f"pycox.models.loss.{n}"), (R(6, 4), _INDEX, _DIED)), grad=True)
+    add(
+        "pycox",
+        _name,
+        lambda n=_name: (_get(f"pycox.models.loss.{n}"), (R(6, 4), _INDEX, _DIED)),
+        grad=True,
+    )
 each("pycox", {
     "nll_pc_hazard": lambda: (_get("pycox.models.loss.nll_pc_hazard_loss"), (R(6, 4), _INDEX, _DIED, torch.rand(6))),
     "deephit_rank": lambda: (_get("pycox.models.loss.rank_loss_deephit_single"), (R(6, 4), _INDEX, _DIED, torch.rand(6, 6), 0.1)),
@@ -98,7 +103,12 @@ def _made(name: str, layer: torch.nn.Module, *args: object) -> torch.nn.Module:
 
 
 for _name in ("Mean", "Sum", "PCGrad", "MGDA", "IMTLG", "GradDrop", "Random", "AlignedMTL"):
-    add("torchjd", _name, lambda n=_name: (_at(f"torchjd.aggregation.{n}"), (R(3, 6),)), modes=("eval",))
+    add(
+        "torchjd",
+        _name,
+        lambda n=_name: (_at(f"torchjd.aggregation.{n}"), (R(3, 6),)),
+        modes=("eval",),
+    )
 each("torchjd", {
     "TrimmedMean": lambda: (_at("torchjd.aggregation.TrimmedMean", 1), (R(5, 6),)),
     "Krum": lambda: (_at("torchjd.aggregation.Krum", 1), (R(5, 6),)),
@@ -136,7 +146,11 @@ def _operator(name: str) -> tuple:
 
     def outer(x: torch.Tensor) -> object:
         x = x.requires_grad_()
-        made = _flow(x) if name in ("div", "rot", "jac", "sym_grad") else _flow(x).sum(-1, keepdim=True)
+        made = (
+            _flow(x)
+            if name in ("div", "rot", "jac", "sym_grad")
+            else _flow(x).sum(-1, keepdim=True)
+        )
         return run(made, x)
 
     return outer, (R(4, 3),)

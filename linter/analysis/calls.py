@@ -90,17 +90,13 @@ def call(frame: Frame, node: ast.Call) -> Fact:
     else:
         given = arguments(frame, node)
     if type(function) is not Union:
-        return _call_one(frame, node, function, given, not _handed(frame, node, function))
+        name = node.func  # of a parameter that is called another caller may pass another function
+        handed = type(name) is ast.Name and type(function) is Extern and name.id in frame.parameters
+        return _call_one(frame, node, function, given, not handed)
     # calling None raises: the code knows that it isn't
     choices = [o for o in function.options if not isinstance(o, Const)]
     results = [_call_one(frame, node, option, given, len(choices) == 1) for option in choices]
     return join_all(results)
-
-
-def _handed(frame: Frame, node: ast.Call, function: Fact) -> bool:
-    """Say whether a parameter is called: another caller may pass another function."""
-    name = node.func
-    return type(name) is ast.Name and name.id in frame.parameters and type(function) is Extern
 
 
 def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:
