@@ -30,7 +30,8 @@ from .frame import Frame, path_of
 def assign(frame: Frame, target: ast.expr, value: Fact) -> None:
     """Bind a target: name, attribute, item, or unpacking."""
     assert frame.env is not None
-    frame.record(target, value)
+    if not frame.stored_only:
+        frame.record(target, value)
     if type(target) is ast.Name:
         name = target.id
         if name in frame.holders:
