@@ -220,7 +220,7 @@ SECTIONS = {
         "Misses and false alarms of these were looked at while the analysis was written, by kind.",
     ),
     "more": (
-        "106 packages more",
+        "113 packages more",
         "Measured by `benchmarks/truth_harness` after most rules had been written; kinds of breaks "
         "that they showed have become rules since, and count below. What a package that nobody "
         "here has seen can expect is what they gave at first sight: of the first 39, before any "
@@ -235,7 +235,9 @@ SECTIONS = {
         "their kinds were worked on. So were those of 16 packages of Bayesian layers, inference, "
         "forecasts, equations, agents, kinematics, recommenders and attribution (200 lines, of "
         "which one package has 68): at first sight recall was 85.5 % (78.8 % without that "
-        "package), precision 95.5 % and `certain` 98.6 %.",
+        "package), precision 95.5 % and `certain` 98.6 %. The last 7, of survival analysis, "
+        "manifolds, splines and equations (61 lines), met the linter after that: at first sight "
+        "recall was 82.0 %, precision 92.5 % and `certain` 97.8 %; one kind of them was added.",
     ),
 }
 

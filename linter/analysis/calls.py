@@ -221,6 +221,9 @@ def _call_extern(frame: Frame, node: ast.Call, name: str, given: Arguments) -> F
         made = higher_order.higher_order(frame, node, name, given)
         if made is not None:
             return made
+    if name == "torch.autograd.grad":  # the graph ends there: a new one starts with what it gave
+        origin = frame.origin(node, f"`{frame.module.segment(node)}`")
+        return Sequence("tuple", None, Tensor(role="resumed", origin=origin, sure=False))
     if name == "torch.is_tensor" and given.args:
         return builtin_calls.is_one_of(given.args[0], [Extern("torch.Tensor")])
     if top == "torch":
