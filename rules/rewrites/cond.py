@@ -198,10 +198,20 @@ def check(arm: Arm, ctx: Context, code: Code) -> None:
         if isinstance(node, ast.Call) and code.effects([node]).unknown:
             module = module_of(ctx.fact(node.func)) is not None
             callee = ctx.callee(node)
-            nested = operator_of(callee.name) in ("cond", "while_loop")
+            nested = operator_of(callee.name) in ("cond", "while_loop") or _handed(node, arm, ctx)
             if callee.project is None and not module and not nested:
                 what = flat(code.text(node.func))
                 raise Declined(f"an arm calls `{what}`, of which nothing is known")
+
+
+def _handed(call: ast.Call, arm: Arm, ctx: Context) -> bool:
+    """Say whether a call stands in a function inside the arm, which an operator there is given."""
+    inside = [node for root in arm.nodes for node in ast.walk(root)]
+    given = (n for n in inside if isinstance(n, (ast.Lambda, ast.FunctionDef)))
+    if not any(call is node for function in given for node in ast.walk(function)):
+        return False
+    calls = (n for n in inside if isinstance(n, ast.Call))
+    return any(operator_of(ctx.callee(n).name) in ("cond", "while_loop") for n in calls)
 
 
 def tensors_read(arms: Sequence[Arm], ctx: Context, code: Code, stmt: ast.stmt) -> list[str]:

@@ -38,9 +38,10 @@ def differentiable(loop: Loop, ctx: Context) -> bool:
 def steep(loop: Loop) -> str:
     """Return the name of a function in a loop whose derivative is infinite at zero, "" for none.
 
-    The round that runs backwards alone makes NaN of it where the loop didn't turn.
+    The round that runs backwards alone makes NaN of it where the loop didn't turn. The test of the
+    loop isn't differentiated.
     """
-    for node in loop.inside():
+    for node in (inner for stmt in loop.stmt.body for inner in ast.walk(stmt)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             holder = node.func.value
             if node.func.attr in _STEEP and not (

@@ -129,8 +129,8 @@ def _indices(call: ast.Call, ctx: Context) -> tuple[ast.Assign, list[str]]:
     stmt = ctx.parent(node)
     if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
         target = stmt.targets[0]
-        if picked and isinstance(target, ast.Name):
-            names = [target.id]
+        if (picked or one_row) and isinstance(target, ast.Name):
+            names = [target.id]  # of a tuple: all indices at once
         elif one_row and isinstance(target, ast.Tuple):
             names = [e.id for e in target.elts if isinstance(e, ast.Name)]
         else:

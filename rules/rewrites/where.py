@@ -20,6 +20,7 @@ from ..base.finding import Fix
 from ..base.rewriting import Code, Declined
 from .arm_reader import ArmReader, Outcome, names_in
 from .arms import Branch, alike, before, pairs
+from .by_element import elements, joined
 from .guarded import Guard
 from .guards import reports_only
 from .layout import flat, operand, parsed, receiver, statement
@@ -164,6 +165,9 @@ class Where(Form):
     def _many(self, keys: Sequence[str]) -> bool:
         """Say whether the predicate is needed more than once."""
         values = self.branch.values
+        written = (*self.branch.then, *self.branch.other)
+        if any(isinstance(getattr(stmt, "value", None), ast.ListComp) for stmt in written):
+            return True  # once for each element
         if values is None:
             return len(keys) > 1
         parts = pairs(*values)
@@ -182,7 +186,8 @@ class Where(Form):
                     fact = before(key, self.branch.stmt, self.ctx, self.code)
                 found = Outcome(key, fact)
             outcomes.append(found)
-        alike(outcomes[0].fact, outcomes[1].fact)
+        if elements(outcomes[0], outcomes[1]) is None:
+            alike(outcomes[0].fact, outcomes[1].fact)
         return outcomes[0], outcomes[1]
 
     def _assigned(
@@ -194,12 +199,12 @@ class Where(Form):
             free = [m for m in left if not any(_spoils(m, o) for o in left if o is not m)]
             if not free:
                 targets = ", ".join(m[0] for m in left)
-                texts = ", ".join(self._pick(predicate, m[1].text, m[2].text) for m in left)
+                texts = ", ".join(self._chosen(predicate, m[1], m[2]) for m in left)
                 yield from self._statement(f"{targets} = ", texts, indent)
                 return
             key, one, two = free[0]
             left.remove(free[0])
-            text = self._pick(predicate, one.text, two.text)
+            text = self._chosen(predicate, one, two)
             if one.in_place or two.in_place:
                 yield from self._statement("", f"{key}.copy_({text})", indent)
             else:
@@ -228,6 +233,12 @@ class Where(Form):
         text = ", ".join(inner) + ("," if len(inner) == 1 else "")
         nested = self.branch.values is None or values[0] is not self.branch.values[0]
         return f"({text})" if nested else text
+
+    def _chosen(self, predicate: str, one: Outcome, two: Outcome) -> str:
+        found = elements(one, two)
+        if found is None:
+            return self._pick(predicate, one.text, two.text)
+        return joined(found, lambda a, b: self._pick(predicate, a, b))
 
     def _pick(self, predicate: str, one: str, two: str) -> str:
         return pick(predicate, one, two, self.where)

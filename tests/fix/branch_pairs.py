@@ -50,6 +50,68 @@ def f(x: torch.Tensor):
         "[(torch.ones(3),), (torch.full((3,), 2e38),)]",
     ),
     (
+        "a list, element by element",
+        """\
+def f(grads: list[torch.Tensor], limit: float):
+    total = torch.stack([g.norm() for g in grads]).norm()
+    if total > limit:
+        grads = [g * (limit * 0.5) for g in grads]
+    return grads
+""",
+        """\
+def f(grads: list[torch.Tensor], limit: float):
+    total = torch.stack([g.norm() for g in grads]).norm()
+    pred = total > limit
+    grads = [torch.where(pred, g * (limit * 0.5), g) for g in grads]
+    return grads
+""",
+        "[([torch.ones(3), torch.ones(2)], 1.0), ([torch.zeros(3)], 1.0)]",
+    ),
+    (
+        "three arms, two of them modules",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(3, 3)
+        self.b = torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor, mode: torch.Tensor):
+        if mode == 0:
+            x = self.a(x)
+        elif mode == 1:
+            x = self.b(x)
+        else:
+            x = x * 2
+        return x.relu()
+
+
+f = M
+""",
+        """\
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(3, 3)
+        self.b = torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor, mode: torch.Tensor):
+        x = torch.cond(
+            mode == 0,
+            lambda x, mode: self.a(x),
+            lambda x, mode: (
+                torch.cond(mode == 1, lambda x: self.b(x), lambda x: x * 2, (x,))
+            ),
+            (x, mode),
+        )
+        return x.relu()
+
+
+f = M
+""",
+        "[(torch.ones(2, 3), torch.tensor([k])) for k in range(3)]",
+    ),
+    (
         "ret",
         """\
 def f(x: torch.Tensor):

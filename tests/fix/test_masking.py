@@ -40,6 +40,23 @@ def f(x: torch.Tensor):
         "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
     ),
     Pair(
+        "all indices in one name",
+        """
+def f(x: torch.Tensor):
+    y = torch.zeros_like(x)
+    at = (x > 0).nonzero(as_tuple=True)
+    y[at] = x[at] * 2
+    return y
+""",
+        """
+def f(x: torch.Tensor):
+    y = torch.zeros_like(x)
+    y = torch.where(x > 0, x * 2, y)
+    return y
+""",
+        "[(torch.randn(5,4),),(torch.randn(5,4).abs(),),(-torch.randn(5,4).abs(),)]",
+    ),
+    Pair(
         "mask log",
         """
 def f(x: torch.Tensor):
