@@ -131,8 +131,7 @@ class Analyzer:
         return self._assigned(module, bound)
 
     def _assigned(self, module: ModuleInfo, bound: Assigned) -> Fact:
-        facts = [self.static_value(module, value) for value in bound.values]
-        fact = stores.at_rest(join_all(facts))
+        fact = stores.at_rest(join_all(self.static_value(module, v) for v in bound.values))
         if bound.annotation is not None and isinstance(fact, Unknown):
             fact = self.annotation(module, bound.annotation)
         if bound.partial:
@@ -233,7 +232,7 @@ class Analyzer:
         if summary.stores:
             self._apply_stores(frame, node, function, summary)
         returns = summary.returns
-        if isinstance(returns, Unknown):
+        if isinstance(returns, Unknown) or parameters.misread(info, returns):
             return self.declared_return(info)
         captured = self.ledger.regions and resumable(returns)
         return resumed(returns) if captured and summary.breaks() else returns

@@ -69,6 +69,20 @@ def _set(frame: Frame, target: ast.Attribute, this: Instance, value: Fact) -> bo
     return True
 
 
+def ranked(frame: Frame, target: ast.Tuple, value: ast.expr) -> None:
+    """`b, n, c = x.shape`: as many names as there are dimensions."""
+    if type(value) is ast.Call and not value.args and not value.keywords:  # x.size()
+        value = value.func
+    if type(value) is not ast.Attribute or value.attr not in ("shape", "size"):
+        return
+    path = path_of(value.value)
+    known = None if path is None else frame.facts.get(value.value)
+    if path is None or frame.env is None or type(known) is not Tensor or known.rank is not None:
+        return
+    if not any(type(part) is ast.Starred for part in target.elts):
+        frame.put(path, replace(known, rank=len(target.elts)))
+
+
 def _named(target: ast.Name, value: Fact) -> Fact:
     """Put the variable's name into the story of a value that was made on this line."""
     origin = value.origin

@@ -26,8 +26,11 @@ def imported_name(analyzer: Analyzer, module: ModuleInfo, source: str, name: str
 
 
 def member(analyzer: Analyzer, source: ModuleInfo, name: str, importer: ModuleInfo) -> Fact:
-    """Return `source.name`: a global of the module, or a submodule of the package."""
-    if name not in source.bindings and source.package:
+    """Return `source.name`: a global of the module, or a submodule of the package.
+
+    A package that imports from itself, `from . import losses`, means its submodule.
+    """
+    if source.package and (name not in source.bindings or source is importer):
         inner = analyzer.project.find(f"{source.name}.{name}", importer)
         if inner is not None:
             return ModuleRef(inner)

@@ -232,3 +232,20 @@ def constructor_guess(analyzer: Analyzer, info: FunctionInfo, cls: ClassInfo) ->
     if this:
         env[this] = analyzer.own(cls)
     return env
+
+
+_HOLDERS = frozenset({"List", "list", "Tuple", "tuple", "Sequence"})
+_PLAIN = frozenset({"int", "float", "bool", "str"})
+
+
+def misread(info: FunctionInfo, returns: Fact) -> bool:
+    """Say whether a tensor seems to come back where lists of numbers are declared.
+
+    `-> List[int]` is believed: what a table of functions gives was taken for one of the others.
+    """
+    hint = None if isinstance(info.node, ast.Lambda) else info.node.returns
+    if type(hint) is not ast.Subscript or not any(type(o) is Tensor for o in options(returns)):
+        return False
+    holder = getattr(hint.value, "attr", getattr(hint.value, "id", ""))
+    names = {part.id for part in ast.walk(hint.slice) if isinstance(part, ast.Name)}
+    return holder in _HOLDERS and bool(names) and names <= _PLAIN

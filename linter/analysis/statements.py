@@ -18,7 +18,7 @@ from ...rules.base.facts import (
     join_all,
 )
 from . import imports, stores, usual
-from .binding import assign
+from .binding import assign, ranked
 from .calls import CONSTANT_CALLS, call_method_named
 from .expressions import element_of, evaluate
 from .frame import Env, Frame, Loop, join_envs, path_of
@@ -71,6 +71,8 @@ def _may_change(frame: Frame, value: ast.expr) -> bool:
 def _assign(frame: Frame, stmt: ast.Assign) -> None:
     value = evaluate(frame, stmt.value)
     for target in stmt.targets:
+        if type(target) is ast.Tuple:
+            ranked(frame, target, stmt.value)
         assign(frame, target, value)
 
 

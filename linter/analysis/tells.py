@@ -54,6 +54,7 @@ TENSOR_METHODS = frozenset(
     "mm tanh unfold chunk expand norm argmax argmin "
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
+_REDUCING = frozenset({"min", "max", "mean", "sum", "std", "var", "any", "all"})
 _PROPERTIES = frozenset({"is_cuda", "mT", "grad_fn", "is_leaf", "is_sparse", "requires_grad"})
 
 
@@ -77,6 +78,8 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
             for part in _concerned(node, kind):
                 if type(part) is ast.Name and part.id in names:
                     uses.setdefault(part.id, []).append(node)  # type: ignore[arg-type]
+            if kind is ast.Call and (name := _reduced(node)) in names:  # type: ignore[arg-type]
+                uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
         elif kind is ast.Compare:
             strings.add(_compared_with_string(node))  # type: ignore[arg-type]
     result: dict[str, Fact] = {}
@@ -131,6 +134,14 @@ def asked_for(info: FunctionInfo) -> set[str]:
     }
 
 
+def _reduced(node: ast.Call) -> str:
+    """Return the name that is reduced: `x.min()`, which only tensors and arrays have."""
+    func = node.func
+    if type(func) is ast.Attribute and func.attr in _REDUCING and type(func.value) is ast.Name:
+        return func.value.id
+    return ""
+
+
 def _compared_with_string(node: ast.Compare) -> str:
     """Return the name that is compared with string constants: `device in ("cpu", "cuda")`."""
     if type(node.left) is not ast.Name:
@@ -166,7 +177,8 @@ def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.expr) -> Fact | None
         telling = node.attr in TENSOR_METHODS or node.attr in _PROPERTIES
         return _tensor(info, node) if telling else None
     if isinstance(node, ast.Call):
-        return _call_tell(analyzer, info, node)
+        told = _call_tell(analyzer, info, node)
+        return _tensor(info, node) if told is None and _reduced(node) else told
     if isinstance(node, ast.Subscript):
         key = node.slice
         told = _tensor_index(key) or is_mask(key) or indexes_as_mask(info, key)

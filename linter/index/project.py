@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable
@@ -13,6 +14,9 @@ from ...rules.base.valueclass import valueclass
 from ..model import AnalysisOptions, SourceFile
 from ..source import UnreadableSource, parse_source, read_source
 from .modules import ClassInfo, FunctionInfo, ModuleInfo, index_module
+
+# What a module imports from above its own folder.
+_RELATIVE = re.compile(r"^[ \t]*from[ \t]+\.(\.+)", re.MULTILINE)
 
 
 @valueclass
@@ -57,7 +61,8 @@ class Project:
         known = self._by_path.get(key)
         if known is not None and self._digests.get(key) == source.digest:
             return known
-        name, root, package = self.locate(source.path)
+        above = max(map(len, _RELATIVE.findall(source.text)), default=0)
+        name, root, package = self.locate(source.path, above)
         module = self._index(name, source, parse_source(source), package, root)
         self._by_path[key], self._digests[key] = module, source.digest
         return module
@@ -94,18 +99,23 @@ class Project:
         return index_module(name, source.path, tree, source.text, package=package, root=root)
 
     @staticmethod
-    def locate(path: str) -> tuple[str, str, bool]:
-        """Return (dotted name, source root, is a package) of a file, from `__init__.py` files."""
+    def locate(path: str, above: int = 0) -> tuple[str, str, bool]:
+        """Return (dotted name, source root, is a package) of a file, from `__init__.py` files.
+
+        `above` is how far its relative imports go up: so many folders belong to its package, also
+        those that have no `__init__.py`.
+        """
         folder, file = os.path.split(os.path.abspath(path))
         stem = os.path.splitext(file)[0]
         package = stem == "__init__"
         parts = [] if package else [stem]
-        while os.path.exists(os.path.join(folder, "__init__.py")):
+        while above > 0 or os.path.exists(os.path.join(folder, "__init__.py")):
             parent, name = os.path.split(folder)
             if parent == folder:
                 break
             parts.append(name)
             folder = parent
+            above -= 1
         return ".".join(reversed(parts)) or stem, folder, package
 
     def _resolved(self, path: str) -> str:

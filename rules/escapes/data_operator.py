@@ -31,11 +31,10 @@ _OWNED = frozenset(
         "narrow",
         "__getitem__",
         "index",
-        "ctc_loss",
     }
 )
 # Captured by no mode, though torch's tables would let fullgraph make a symbol of the size.
-_ALWAYS = frozenset({"combinations"})
+_ALWAYS = frozenset({"combinations", "ctc_loss", "CTCLoss"})
 # Operators of another package, which torch's tables don't know.
 _ELSEWHERE = frozenset(
     {"torch.ops.torchvision.nms"}
@@ -109,11 +108,34 @@ def f(x: torch.Tensor):
 """,
             inputs="[(torch.randn(3),)]",
         ),
+        Example(
+            bad="""
+import torch
+from torch import nn
+
+loss = nn.CTCLoss()
+
+def f(x: torch.Tensor, targets: torch.Tensor, lengths: torch.Tensor, sizes: torch.Tensor):
+    return loss(x.log_softmax(2), targets, lengths, sizes)  # error: CL418
+""",
+            good="""
+import torch
+from torch import nn
+
+loss = nn.NLLLoss()
+
+def f(x: torch.Tensor, targets: torch.Tensor, lengths: torch.Tensor, sizes: torch.Tensor):
+    return loss(x.log_softmax(2).flatten(0, 1), targets.flatten())
+""",
+            inputs="[(torch.randn(2, 1, 6), torch.tensor([[1, 2]]), "
+            "torch.tensor([2]), torch.tensor([1]))]",
+            note="compute the loss outside of the region: no kernel tells the shape",
+        ),
     )
 
     def answers(self, name: str, torch: TorchFacts) -> bool:
         """Say whether the callee is tagged, and no other rule's."""
-        if name in _ELSEWHERE:
+        if name in _ELSEWHERE or name == "torch.nn.CTCLoss":
             return True
         last = name.rpartition(".")[2]
         if not name.startswith("torch.") or last in _OWNED or last.startswith("__"):

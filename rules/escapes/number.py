@@ -10,6 +10,7 @@ from ..base import (
     DEFAULT_ONLY,
     Code,
     Context,
+    Declined,
     Example,
     Fact,
     Fix,
@@ -49,7 +50,7 @@ _ROUNDING = frozenset({"math.ceil", "math.floor", "math.trunc"})
 
 
 class TensorToNumber(Rule):
-    """`int(t)`, `float(t)`, `bool(t)`, `math.sqrt(t)` of a tensor.
+    """`int(t)`, `float(t)`, `bool(t)`, `math.sqrt(t)`, `pow(t, 2)` of a tensor.
 
     ## What it does
     Flags Python conversions of tensors and traced NumPy arrays: `int(lengths.max())`,
@@ -77,7 +78,13 @@ class TensorToNumber(Rule):
     name = "tensor-to-number"
     summary = "`int()`, `float()`, `bool()` or `math` on a tensor"
     nodes = (ast.Call,)
-    callees = (*sorted(_READERS | _ASKING), "builtins.complex", "builtins.map", "math.")
+    callees = (
+        *sorted(_READERS | _ASKING),
+        "builtins.complex",
+        "builtins.map",
+        "builtins.pow",
+        "math.",
+    )
     graph_breaks = ("GB0124", "GB0033", "GB0059")
     examples = (
         Example(
@@ -110,6 +117,21 @@ def f(x: torch.Tensor):
     return x / torch.sqrt(x.abs().sum()) / math.sqrt(x.shape[0])
 """,
             note="functions of `math` fail under fullgraph as well",
+        ),
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor):
+    return pow(x, 2)  # error: CL402
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor):
+    return x**2
+""",
+            note="the builtin isn't traced on tensors",
         ),
         Example(
             bad="""
@@ -178,7 +200,12 @@ f = Net
                 if fact is not None:
                     yield self._read(node, fact, breaks)
                     return
-        if name in _ASKING:
+        if name == "builtins.pow":
+            fact = next(filter(None, (held(ctx.fact(arg)) for arg in node.args)), None)
+            if fact is not None:
+                text = f"`{shown(node)}`: of tensors Dynamo only traces the operator `**`"
+                yield Sighting(node, text, fact, graph_breaks=("GB0059",))
+        elif name in _ASKING:
             for arg in node.args:
                 number = read_number(ctx.fact(arg))
                 if number is not None:
@@ -196,6 +223,8 @@ f = Net
         from ..rewrites.scalars import number_kept
 
         assert isinstance(sighting.node, ast.Call)
+        if ctx.callee(sighting.node).name == "builtins.pow":
+            raise Declined("write it as `**`")
         yield from number_kept(sighting.node, ctx, code)
 
     def _read(self, node: ast.Call, fact: Fact, breaks: tuple) -> Sighting:
