@@ -69,8 +69,10 @@ def _set(frame: Frame, target: ast.Attribute, this: Instance, value: Fact) -> bo
     return True
 
 
-def ranked(frame: Frame, target: ast.Tuple, value: ast.expr) -> None:
+def ranked(frame: Frame, target: ast.expr, value: ast.expr) -> None:
     """`b, n, c = x.shape`: as many names as there are dimensions."""
+    if type(target) is not ast.Tuple:
+        return
     if type(value) is ast.Call and not value.args and not value.keywords:  # x.size()
         value = value.func
     if type(value) is not ast.Attribute or value.attr not in ("shape", "size"):

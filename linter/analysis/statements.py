@@ -71,8 +71,7 @@ def _may_change(frame: Frame, value: ast.expr) -> bool:
 def _assign(frame: Frame, stmt: ast.Assign) -> None:
     value = evaluate(frame, stmt.value)
     for target in stmt.targets:
-        if type(target) is ast.Tuple:
-            ranked(frame, target, stmt.value)
+        ranked(frame, target, stmt.value)
         assign(frame, target, value)
 
 
@@ -119,8 +118,7 @@ def _mark_rare(frame: Frame, test: ast.expr, held: Env | None, failed: Env | Non
     """
     if held is None or failed is None or not usual.asks_mode(frame, test):
         return
-    truth = usual.usual_truth(frame, test)
-    if truth is None:
+    if (truth := usual.usual_truth(frame, test)) is None:
         return
     common, odd = (held, failed) if truth else (failed, held)
     for name, fact in odd.items():
