@@ -65,6 +65,7 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     rebound: dict[str, int] = {}
     uses: dict[str, list[ast.expr]] = {}
     strings: set[str] = set()
+    reduced: dict[str, ast.expr] = {}
     for node in info.nodes:
         kind = type(node)
         if kind is ast.Name:
@@ -79,7 +80,8 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
                 if type(part) is ast.Name and part.id in names:
                     uses.setdefault(part.id, []).append(node)  # type: ignore[arg-type]
             if kind is ast.Call and (name := _reduced(node)) in names:  # type: ignore[arg-type]
-                uses.setdefault(name, []).append(node)  # type: ignore[arg-type]
+                first = reduced.setdefault(name, node)  # type: ignore[arg-type]
+                reduced[name] = min(first, node, key=_line)  # type: ignore[type-var]
         elif kind is ast.Compare:
             strings.add(_compared_with_string(node))  # type: ignore[arg-type]
     result: dict[str, Fact] = {}
@@ -94,6 +96,9 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
             result[name] = found
         elif {"dtype", "device"} <= {getattr(node, "attr", "") for node in nodes}:
             result[name] = Tensor(role="input", sure=False)
+    for name, node in reduced.items():
+        if name not in result and name not in strings and node.lineno <= rebound.get(name, 1 << 30):
+            result[name] = _tensor(info, node)
     return result
 
 
@@ -177,8 +182,7 @@ def _tell(analyzer: Analyzer, info: FunctionInfo, node: ast.expr) -> Fact | None
         telling = node.attr in TENSOR_METHODS or node.attr in _PROPERTIES
         return _tensor(info, node) if telling else None
     if isinstance(node, ast.Call):
-        told = _call_tell(analyzer, info, node)
-        return _tensor(info, node) if told is None and _reduced(node) else told
+        return _call_tell(analyzer, info, node)
     if isinstance(node, ast.Subscript):
         key = node.slice
         told = _tensor_index(key) or is_mask(key) or indexes_as_mask(info, key)
