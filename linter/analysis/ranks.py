@@ -24,6 +24,9 @@ _FIXED = {
 }
 _SIZED = frozenset("zeros ones empty rand randn".split())  # torch.zeros(2, 3)
 _NEW = frozenset("new_zeros new_ones new_empty view reshape expand repeat".split())
+_KNOWN = frozenset(
+    {*_SAME, *_FIXED, *_SIZED, *_NEW, "stack", "one_hot", "einsum", "reshape", "full"}
+)
 _INTS = (Const, Static, ShapeInt, FromTensor)
 
 
@@ -32,6 +35,8 @@ def rank_of(stem: str, method: bool, inputs: list[Tensor], args: list[Fact]) -> 
 
     `args` are the positional arguments, without the receiver of a method.
     """
+    if stem not in _KNOWN:  # most of them
+        return None
     fixed = _FIXED.get(stem)
     if fixed is not None:
         return fixed

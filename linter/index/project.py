@@ -61,7 +61,9 @@ class Project:
         known = self._by_path.get(key)
         if known is not None and self._digests.get(key) == source.digest:
             return known
-        above = max(map(len, _RELATIVE.findall(source.text)), default=0)
+        above = 0
+        if "from .." in source.text:
+            above = max(map(len, _RELATIVE.findall(source.text)), default=0)
         name, root, package = self.locate(source.path, above)
         module = self._index(name, source, parse_source(source), package, root)
         self._by_path[key], self._digests[key] = module, source.digest
