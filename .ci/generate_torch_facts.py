@@ -51,6 +51,10 @@ from torch._dynamo import variables as dynamo_variables
 
 DATA = Path(__file__).resolve().parent.parent / "rules" / "torch_facts" / "data"
 
+# torch.hub shows progress with tqdm where that is installed, and with a class of its own where not:
+# the tables would differ by what else the environment holds.
+torch.hub.tqdm = torch.hub._Faketqdm
+
 # Packages that code inside a compiled region could name. Tools that only ever run outside of one
 # (onnx, ao, testing, package, ...) are left out: they would double the table.
 ROOTS = (
