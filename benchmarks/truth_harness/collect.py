@@ -9,14 +9,17 @@ by file), `packages.tsv` (import name, distribution, version). README.md says wh
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.metadata
 import json
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from registry import PACKAGES
 
+SITE = Path(sysconfig.get_path("purelib"))
 # What Dynamo reports of frames that it only compiles on their own because an outer one broke.
 WAKE = {
     "Generator reconstruction with mutations",
@@ -113,10 +116,27 @@ def _finish(file: str, line: int, entry: dict) -> dict:
 def led_astray(rows: list[dict]) -> set[tuple[str, int]]:
     """The lines that called what broke in a package that isn't measured: neither right nor wrong.
 
-    The break is real, but the line that owns it is left out.
+    The break is real, but the line that owns it is left out. Of a call over several lines all are:
+    what is judged is the statement.
     """
     breaks = [item for row in rows for item in row["breaks"] if owner(item) is None]
-    return {(frame[0], frame[1]) for item in breaks for frame in item["stack"]}
+    called: dict[str, set[int]] = {}
+    for item in breaks:
+        for frame in item["stack"]:
+            if package_of(frame[0]):
+                called.setdefault(frame[0], set()).add(frame[1])
+    return {(file, line) for file in called for line in _statements(file, called[file])}
+
+
+def _statements(file: str, lines: set[int]) -> set[int]:
+    """The lines of the simple statements that the given lines are part of, and those themselves."""
+    tree = ast.parse((SITE / file).read_text(encoding="utf-8"))
+    spans = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and not hasattr(node, "body")
+    ]
+    return lines.union(*(span for span in spans if not lines.isdisjoint(span)))
 
 
 def collect_traced(rows: list[dict]) -> list[dict]:

@@ -134,8 +134,14 @@ def _vae(**kwargs: object) -> Any:
 
 
 def _generate(**kwargs: object) -> tuple:
+    beartype = import_module("beartype").beartype
+
+    @beartype  # as the function is that it stands for
+    def encode(texts: list[str]) -> torch.Tensor:
+        return torch.ones(len(texts), 3, 16)
+
     model = _maskgit(**kwargs).eval()
-    model.transformer.encode_text = lambda texts: torch.ones(len(texts), 3, 16)
+    model.transformer.encode_text = encode
     return lambda: model.generate(["a", "b"], timesteps=2, fmap_size=4, cond_scale=2.0), ()
 
 

@@ -53,6 +53,8 @@ _ELEMENTWISE = frozenset(
     "ceil floor rint round sqrt cbrt exp exp2 log log2 log10 log1p abs absolute sign power lcm gcd "
     "mod remainder floor_divide maximum minimum clip isnan isinf isfinite isclose".split()
 )
+# Ranks of what they give whose number of elements or rows depends on data.
+_COUNTING = {"where": 1, "nonzero": 1, "flatnonzero": 1, "argwhere": 2, "unique": 1}
 _PLAIN = (Const, Static, ShapeInt, Sequence)
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
@@ -190,6 +192,12 @@ def numpy_call(
         return Static("dtype")
     if last in ("isscalar", "iscomplexobj", "isrealobj", "issubdtype", "can_cast"):
         return Static("bool")
+    if (rank := _COUNTING.get(last)) is not None and (last != "where" or len(values) == 1):
+        # Whatever goes in, a tensor is made of it, and how much comes out depends on data
+        found = Array(rank, "" if last == "unique" else "int", origin=at(frame, node, None))
+        if last in ("where", "nonzero"):
+            return Sequence("tuple", None, found)
+        return UNKNOWN if kwargs or len(args) > 1 else found
     if source is None:
         plain = [isinstance(o, _PLAIN) for v in values for o in options(v)]
         if not all(plain):

@@ -116,6 +116,8 @@ def tensor_call(
         and all(t.role == "sparse" for t in inputs)
     ):
         return Tensor(role="sparse", origin=at(frame, node, parent), sure=sure)
+    if last == "type" and method and not args and not kwargs:
+        return Static("str")  # "torch.FloatTensor": Dynamo knows dtypes and devices
     if last in ("max", "min") and kind.startswith("tensor"):
         kind = _extremum(args, kwargs, method, inputs)
     if last == "unique" or last == "unique_consecutive":

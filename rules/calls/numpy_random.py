@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Array, Code, Context, Example, Fix, Rule, Sighting
+from ..base import Array, Code, Context, Example, Fix, Rule, Sequence, Sighting
 from .seen import call_seen, shown
 
 
@@ -13,8 +13,8 @@ class NumpyRandom(Rule):
     """A draw of `numpy.random` that Dynamo can't trace.
 
     ## What it does
-    Flags draws of one number (`np.random.rand()`, `np.random.uniform(0, 1)`), `np.random.choice`,
-    functions without a twin in torch (`permutation`, `beta`, `dirichlet`, …), and every method of
+    Flags draws of one number (`np.random.rand()`), `np.random.choice`, `np.random.shuffle` of a
+    list, functions without a twin in torch (`permutation`, `beta`, …), and every method of
     `RandomState`, `Generator` and `SeedSequence` objects.
 
     ## Why it matters
@@ -38,7 +38,7 @@ class NumpyRandom(Rule):
     summary = "a numpy draw ends the graph"
     nodes = (ast.Call,)
     callees = ("numpy.random.",)
-    graph_breaks = ("GB0033", "GB0294", "GB0156", "GB0008")
+    graph_breaks = ("GB0033", "GB0294", "GB0156", "GB0008", "GB0087")
     examples = (
         Example(
             bad="""
@@ -125,8 +125,10 @@ def f(x):
             text = f"`{shown(node)}` draws from a numpy generator, which Dynamo can't trace"
             yield call_seen(node, callee, text, "GB0156")
         elif name.startswith("numpy.random.SeedSequence."):
-            text = f"`{shown(node)}` is code of numpy's generators, which Dynamo can't trace"
-            yield call_seen(node, callee, text, "GB0008")
+            yield call_seen(node, callee, f"`{shown(node)}` is numpy's own code", "GB0008")
+        elif name == "numpy.random.shuffle" and any(_is_list(arg, ctx) for arg in node.args):
+            text = f"`{shown(node)}` shuffles a list, which Dynamo would have to see as a tensor"
+            yield call_seen(node, callee, text, "GB0087")
         elif ctx.torch.numpy(name) == "no":
             text = f"`{shown(node)}` has no twin in torch: the graph ends here"
             yield call_seen(node, callee, text, "GB0294")
@@ -142,3 +144,7 @@ def f(x):
 
         assert isinstance(sighting.node, ast.Call)
         yield from drawn(sighting.node, ctx.callee(sighting.node).name, ctx, code)
+
+
+def _is_list(node: ast.expr, ctx: Context) -> bool:
+    return isinstance(ctx.fact(node), Sequence)

@@ -10,6 +10,7 @@ from ..base import (
     Callee,
     Certainty,
     Context,
+    Declined,
     Extern,
     Fact,
     FromTensor,
@@ -25,6 +26,11 @@ from ..torch_facts import TorchFacts
 METHOD = "torch.Tensor."
 ARRAY_METHOD = "numpy.ndarray."
 OPERATIONS = ("torch.", "numpy.")  # what `operation` names starts with one of these
+# NumPy functions that end the graph whatever goes in: Dynamo makes a tensor of a list, too, and how
+# many elements come out depends on it.
+_COUNTING = frozenset(
+    {"numpy." + name for name in "where nonzero argwhere flatnonzero unique".split()}
+)
 
 
 def held(fact: Fact) -> Tensor | Array | None:
@@ -111,12 +117,19 @@ def subject(call: ast.Call, callee: Callee, ctx: Context) -> Fact:
 def traced(call: ast.Call, callee: Callee, ctx: Context) -> Fact | None:
     """Return the subject of a call of torch, or of NumPy on tensor data; None for others.
 
-    torch functions give tensors whatever goes in; NumPy works on lists in plain Python as well.
+    torch functions give tensors whatever goes in; of NumPy's, few end the graph for that alone.
     """
     fact = subject(call, callee, ctx)
     if callee.name.startswith("torch."):
         return fact
-    return held(fact)
+    return held(fact) or (fact if callee.name in _COUNTING else None)
+
+
+def require_told(call: ast.Call, ctx: Context) -> None:
+    """Decline to rewrite a call of NumPy on what may be a list: torch's functions take none."""
+    callee = ctx.callee(call)
+    if callee.name.startswith("numpy.") and held(subject(call, callee, ctx)) is None:
+        raise Declined("what goes in isn't known to be a tensor or an array")
 
 
 def certainty(callee: Callee) -> Certainty | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from .data import OperationRule, certainty, operator_call
+from .data import OperationRule, certainty, operator_call, require_told
 
 _NAMES = frozenset({"nonzero", "argwhere", "flatnonzero"})
 
@@ -17,7 +17,7 @@ class Nonzero(OperationRule):
 
     ## What it does
     Flags `t.nonzero()`, `torch.nonzero(t)`, `torch.argwhere(t)`, also with `as_tuple=True`, and
-    NumPy's functions of those names on traced arrays.
+    NumPy's functions of those names, whatever they are given.
 
     ## Why it matters
     The size of the result depends on data, so the graph ends here by default, and on a GPU the
@@ -86,4 +86,5 @@ def f(x: torch.Tensor):
         from ..rewrites.masking import masked_indices
 
         assert isinstance(sighting.node, ast.Call)
+        require_told(sighting.node, ctx)
         yield from masked_indices(sighting.node, ctx, code)

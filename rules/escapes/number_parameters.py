@@ -47,6 +47,7 @@ SIZES: dict[str, tuple[Parameter, ...]] = {
     "new_full": (Parameter("size", None, 0, "default"),),
     "eye": (Parameter("n", 0, None, "default"), Parameter("m", 1, None, "default")),
     "randperm": (Parameter("n", 0, None, "default"),),
+    "randint": (Parameter("size", 2, None, "default"),),
     "arange": (
         Parameter("start", 0, None, "default"),
         Parameter("end", 1, None, "default"),

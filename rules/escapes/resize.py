@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..base import Context, Example, Rule, Sighting, Tensor
+from ..base import Context, Example, Fact, Rule, Sighting, Tensor
 from ..base.reading import shown
 from .data import METHOD, certainty, held
 
@@ -36,7 +36,8 @@ class ResizeInPlace(Rule):
     To give a parameter other contents, `copy_` into it.
 
     ## When it is safe
-    `unsqueeze_` and its like on a tensor that was made inside of the compiled region.
+    `unsqueeze_` and its like, and `set_()` without arguments, on a tensor that was made inside of
+    the compiled region.
     """
 
     code = "CL422"
@@ -90,9 +91,15 @@ def f(x: torch.Tensor):
             return
         fact = held(callee.receiver) or callee.receiver
         last = callee.name[len(METHOD) :]
+        if last == "set_" and not node.args and not node.keywords and not _input(fact):
+            return  # gives the memory of a tensor of the graph away, which is captured
         if last in _NAMES:
             text = f"`{shown(node)}` changes a tensor's memory, which isn't traced"
             yield Sighting(node, text, fact, certainty=certainty(callee))
-        elif last in _ON_INPUTS and isinstance(fact, Tensor) and fact.role in _INPUTS:
+        elif last in _ON_INPUTS and _input(fact):
             text = f"`{shown(node)}` changes an input of the graph, which isn't traced"
             yield Sighting(node, text, fact, certainty=certainty(callee), graph_breaks=("GB0148",))
+
+
+def _input(fact: Fact) -> bool:
+    return isinstance(fact, Tensor) and fact.role in _INPUTS

@@ -16,8 +16,8 @@ class Unique(OperationRule):
     """`unique` gives as many elements as there are different ones.
 
     ## What it does
-    Flags `torch.unique`, `torch.unique_consecutive`, their methods, and `numpy.unique` on traced
-    arrays, whichever of values, inverse and counts is used.
+    Flags `torch.unique`, `torch.unique_consecutive`, their methods, and `numpy.unique`, also of a
+    list, whichever of values, inverse and counts is used.
 
     ## Why it matters
     The size of the result depends on data: by default the graph ends here, and on a GPU the host

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from .data import OperationRule, certainty, is_method, operator_call
+from .data import OperationRule, certainty, is_method, operator_call, require_told
 
 _NAMES = frozenset({"where"})
 
@@ -79,6 +79,7 @@ def f(x: torch.Tensor):
         from ..rewrites.masking import masked_indices
 
         assert isinstance(sighting.node, ast.Call)
+        require_told(sighting.node, ctx)
         weighed = gathered_fix(sighting.node, ctx, code.anew())
         if weighed is not None:
             yield weighed

@@ -201,3 +201,54 @@ def test_setters_and_post_init_run() -> None:
         "def f(x: torch.Tensor):\n    box = Box(x)\n    box.value = x * 2\n    return box.value\n"
     )
     assert lines(lint(text, "CL101")) == [11, 20]
+
+
+def test_numpy_makes_tensors_of_lists_whose_elements_it_counts() -> None:
+    body = "    kept = np.unique([1, 2, 2])\n    return x[np.where(known['a'])[0]] + len(kept)\n"
+    text = HEAD + "def f(x: torch.Tensor, known):\n" + body
+    assert lines(lint(text, "CL411")) == [5]
+    assert lines(lint(text, "CL407")) == [6]
+    assert not lint(text.replace("['a']", "['a'], 1, 0"), "CL407")
+
+
+def test_elements_of_counted_indices_are_read_where_they_index() -> None:
+    body = "    for i in np.where(known)[0]:\n        x[i].mul_(2)\n    return x\n"
+    assert lines(lint(HEAD + "def f(x: torch.Tensor, known):\n" + body, "CL425")) == [6]
+
+
+def test_a_sum_of_an_array_is_a_size_of_what_is_drawn() -> None:
+    body = (
+        "    few = np.random.rand(4) < 0.5\n    return x + torch.randint(0, 2, size=(few.sum(),))\n"
+    )
+    assert lines(lint(HEAD + "def f(x: torch.Tensor):\n" + body, "CL415")) == [6]
+
+
+def test_lists_can_not_be_shuffled_by_numpy_but_arrays_can() -> None:
+    text = (
+        HEAD
+        + "def f(x: torch.Tensor):\n    a = [1, 2]\n    np.random.shuffle(a)\n    return x[a]\n"
+    )
+    assert lines(lint(text, "CL306")) == [6]
+    assert not lint(text.replace("[1, 2]", "np.arange(2)"), "CL306")
+
+
+def test_memory_of_a_captured_tensor_can_be_given_away() -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    y = x * 2\n    y.set_()\n    return x\n"
+    assert not lint(text, "CL422")
+    assert lines(lint(text.replace("y.set_()", "x.set_()"), "CL422")) == [6]
+    assert lines(lint(text.replace("y.set_()", "y.set_(x)"), "CL422")) == [6]
+
+
+def test_the_type_of_a_tensor_is_a_string() -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    return x.float() if 'Half' in x.type() else x\n"
+    assert not lint(text, "CL112")
+    assert not lint(text.replace("'Half' in x.type()", "x.type() == 'torch.FloatTensor'"), "CL103")
+
+
+def test_out_of_what_loops_assign_later_is_empty_at_first() -> None:
+    body = "    y = x.new()\n    for i in range(2):\n"
+    body += "        torch.add(x, i, out=y)\n        y = y * 2\n"
+    text = HEAD + "def f(x: torch.Tensor):\n" + body + "    return y\n"
+    assert lines(lint(text, "CL532")) == [7]
+    assert not lint(text.replace("x.new()", "torch.empty_like(x)"), "CL532")
+    assert not lint(text.replace("x.new()", "x[1:]"), "CL532")
