@@ -29,7 +29,7 @@ from ..rules.base.valueclass import valueclass
 from ..rules.base.walking import all_nodes
 from .analysis import parameters
 from .analysis.analyzer import MAX_DEPTH, Analyzer
-from .analysis.callees import ENDING
+from .analysis.callees import ENDING, machine_code
 from .analysis.classes import find_method, is_module_class, resolve_ancestry
 from .analysis.frame import NO_OPTIONS, Env, Frame
 from .analysis.statements import run_body
@@ -65,8 +65,9 @@ def entries(analyzer: Analyzer, module: ModuleInfo, settings: AnalysisOptions) -
     inherited: list[Entry] = []
 
     def add(entry: Entry) -> None:
-        if ENDING.isdisjoint(entry.function.decorator_names):
-            found.setdefault((entry.function, entry.options), entry)
+        function = entry.function
+        if ENDING.isdisjoint(function.decorator_names) and not machine_code(analyzer, function):
+            found.setdefault((function, entry.options), entry)
 
     for entry in _explicit(analyzer, module):
         add(entry)

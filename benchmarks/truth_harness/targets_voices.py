@@ -89,7 +89,10 @@ def _whisper(vocabulary: int = 30) -> torch.nn.Module:
 
 
 def _tokenizer() -> object:
-    return import_module("whisper.tokenizer").get_tokenizer(True)
+    """A tokenizer whose cached properties nobody has read before."""
+    get = import_module("whisper.tokenizer").get_tokenizer
+    get.cache_clear()
+    return get(True)
 
 
 def _cached() -> tuple:
@@ -118,6 +121,7 @@ def _beam() -> tuple:
 
 
 def _task(**options: object) -> object:
+    _tokenizer()
     settings = _decoder("DecodingOptions")
     settings = type(settings)(language="en", fp16=False, sample_len=3, **options)
     return _decoder("DecodingTask", _whisper(51865), settings)
@@ -150,7 +154,8 @@ for _name, _build in {
     "SuppressTokens": lambda: (
         _decoder("SuppressTokens", [1, 2]).apply, (R(2, 30), IDS(0, 30, (2, 4)))),
     "detect_language": lambda: (
-        import_module("whisper.decoding").detect_language, (_whisper(51865), R(1, 80, 20))),
+        import_module("whisper.decoding").detect_language,
+        (_whisper(51865), R(1, 80, 20), _tokenizer())),
     "DecodingTask": lambda: (_task().run, (R(1, 80, 20),)),
     "DecodingTask.beam": lambda: (_task(beam_size=2).run, (R(1, 80, 20),)),
     "find_alignment": lambda: (

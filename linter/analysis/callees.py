@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ...rules.base.context import Callee
 from ...rules.base.facts import (
@@ -21,6 +23,9 @@ from ..index import ClassInfo, FunctionInfo
 from .classes import find_method
 from .frame import Frame
 
+if TYPE_CHECKING:
+    from .analyzer import Analyzer
+
 # Decorators that end a region: the body runs uncaptured, or as one opaque operator.
 DISABLING = frozenset({"disable", "_disable_dynamo", "dont_compile"})
 OPAQUE = frozenset(
@@ -35,6 +40,7 @@ OPAQUE = frozenset(
     }
 )
 ENDING = DISABLING | OPAQUE
+_JITS = frozenset({"jit", "njit", "vectorize", "guvectorize"})
 
 
 @lru_cache(maxsize=4096)
@@ -59,6 +65,10 @@ def callee_of(frame: Frame, function: Fact) -> Callee:
         info: FunctionInfo = function.function  # type: ignore[attr-defined]
         if not DISABLING.isdisjoint(info.decorator_names):
             return Callee("torch.compiler.disable", project=info)
+        if not _JITS.isdisjoint(info.decorator_names) and (
+            jit := machine_code(frame.analyzer, info)
+        ):
+            return _named_callee(jit, True)
         return Callee("", function.bound, info)  # type: ignore[attr-defined]
     if kind is Instance:
         return _object_callee(frame, function)  # type: ignore[arg-type]
@@ -70,6 +80,18 @@ def callee_of(frame: Frame, function: Fact) -> Callee:
 
 
 _NO_CALLEE = Callee()
+
+
+def machine_code(analyzer: Analyzer, info: FunctionInfo) -> str:
+    """Return what of numba compiles a function, "" where nothing does: its object isn't traced."""
+    if _JITS.isdisjoint(info.decorator_names):
+        return ""
+    for made in info.decorators:
+        by = made.func if isinstance(made, ast.Call) else made
+        value = analyzer.static_value(info.module, by)
+        if isinstance(value, Extern) and value.name.startswith("numba."):
+            return value.name
+    return ""
 
 
 def _method_callee(frame: Frame, function: BoundMethod) -> Callee:
@@ -117,4 +139,12 @@ def method_name(receiver: Fact, name: str) -> str:
     return f"{kind}.{name}" if kind else ""
 
 
-__all__ = ["DISABLING", "ENDING", "OPAQUE", "callee_of", "method_name", "tensor_method"]
+__all__ = [
+    "DISABLING",
+    "ENDING",
+    "OPAQUE",
+    "callee_of",
+    "machine_code",
+    "method_name",
+    "tensor_method",
+]

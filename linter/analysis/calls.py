@@ -39,7 +39,7 @@ from . import (
     stdlib,
     tensors,
 )
-from .callees import ENDING, OPAQUE, callee_of, tensor_method
+from .callees import ENDING, OPAQUE, callee_of, machine_code, tensor_method
 from .classes import find_method
 from .constants import CONSTANT_CALLS, HOOKS
 from .frame import Frame
@@ -142,6 +142,8 @@ def call_function(
             origin = frame.origin(node, f"`{frame.module.segment(node)}`")
             return Tensor(origin=origin, sure=False)
         return declared
+    if machine_code(analyzer, info):
+        return analyzer.declared_return(info)
     return analyzer.inline(frame, node, function, args, kwargs, unknown_rest)
 
 

@@ -52,9 +52,13 @@ def _closed(name: str) -> bool:
 def is_module_class(analyzer: Analyzer, cls: ClassInfo) -> bool:
     """Say whether instances are nn.Modules."""
     return any(
-        name == "torch.nn.Module" or analyzer.torch.module(name) is not None
+        name.endswith(_MODULES) or analyzer.torch.module(name) is not None
         for name in resolve_ancestry(analyzer, cls).external
     )
+
+
+# LightningModule is nn.Module under a name of its own, in whichever package it is found.
+_MODULES = ("torch.nn.Module", ".LightningModule")
 
 
 def find_method(analyzer: Analyzer, cls: ClassInfo, name: str) -> FunctionInfo | None:

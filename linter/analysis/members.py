@@ -187,7 +187,10 @@ def _instance_attribute(frame: Frame, node: ast.Attribute, base: Instance) -> Fa
         return _PARAM_GROUPS
     if base.module and name in _MODULE_METHODS:
         return BoundMethod(Instance("torch.nn.Module", module=True), name)
-    return UNKNOWN if frame.analyzer.inherited(base.cls, name) is None else BoundMethod(base, name)
+    above = frame.analyzer.inherited(base.cls, name)
+    if above == "torch.Tensor":
+        return _attribute_of(frame, node, Tensor(role="input", origin=base.origin, sure=False))
+    return UNKNOWN if above is None else BoundMethod(base, name)
 
 
 # What an optimizer holds: dicts with parameters under "params", and settings.

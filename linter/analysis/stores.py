@@ -273,11 +273,14 @@ def _loosen(fact: Fact) -> Fact:
 def at_rest(fact: Fact) -> Fact:
     """Return what a stored value is to a region that starts later.
 
-    Numbers read out of tensors are plain numbers by then, and sizes are what they are.
+    Numbers read out of tensors are plain numbers by then, and sizes are what they are. A tensor
+    made of a number is a tensor like any other: Dynamo knows its value only if it saw the number.
     """
     if isinstance(fact, FromTensor):
         return Static(fact.kind, origin=fact.origin)
     if isinstance(fact, Tensor):
+        if fact.role == "constant":
+            return replace(fact, role="buffer")
         return replace(fact, ragged=False) if fact.ragged else fact
     if isinstance(fact, Array) and fact.rank == 0:  # a NumPy scalar, often as good as a number
         return replace(fact, constant=True, stored=True, sure=False)

@@ -22,6 +22,8 @@ from ..base.reading import shown
 from ..torch_facts import TorchFacts
 from .holding import tensor_inside
 
+# Containers that Python compares element by element, and what each compares with.
+_KINDS = {"list": "list", "tuple": "tuple", "size": "tuple"}
 ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -71,6 +73,24 @@ def f(x: torch.Tensor, y: torch.Tensor):
 """,
             inputs="[(torch.randn(3), torch.randn(3))]",
         ),
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor, length: torch.Tensor):
+    assert x.shape == (2, length)  # error: CL115
+    return x * 2
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor, length: torch.Tensor):
+    assert x.shape == (2, 3)
+    return x * 2 + length
+""",
+            inputs="[(torch.randn(2, 3), torch.tensor(3))]",
+            note="a size is compared as a tuple is",
+        ),
     )
 
     def concerns(self, node: ast.AST, torch: TorchFacts) -> bool:
@@ -106,8 +126,7 @@ def _meeting(left: Fact, right: Fact) -> Fact | None:
 
 
 def _sequences(a: Sequence, b: Sequence) -> Fact | None:
-    kinds = {"list", "tuple"}
-    if a.kind != b.kind or a.kind not in kinds:
+    if _KINDS.get(a.kind, a.kind) != _KINDS.get(b.kind, b.kind) or a.kind not in _KINDS:
         return None
     if a.items is not None and b.items is not None:
         if len(a.items) != len(b.items):

@@ -35,7 +35,7 @@ class TensorOrder(Rule):
     ## What it does
     Flags `sorted` and `list.sort` whose elements, or keys, are tensors or hold tensors, and `min`
     and `max` with `key=` or `default=` over tensors. `sorted(kwargs.items())` sorts pairs, so
-    tensors and objects of your classes among the values count.
+    tensors, modules and objects of your classes among the values count.
 
     ## Why it matters
     Sorting compares elements one by one and branches on every answer, which breaks the graph.
@@ -187,7 +187,7 @@ def _sorted(node: ast.Call, callee: Callee, keyed: bool, ctx: Context) -> Iterat
 
 
 def _beside_key(fact: Fact) -> Fact | None:
-    """Return an object of a project class in the tuples that are compared, None without one.
+    """Return an object of a project class or a module in the tuples that are compared, else None.
 
     Dynamo sorts only constants: a tuple of a name and an object isn't one, though the names alone
     decide.
@@ -196,7 +196,9 @@ def _beside_key(fact: Fact) -> Fact | None:
         if isinstance(option, Sequence) and option.kind == "tuple":
             for item in option.items or (option.elem,):
                 for inner in options(item):
-                    if isinstance(inner, Instance) and not isinstance(inner.cls, str):
+                    if isinstance(inner, Instance) and (
+                        inner.module or not isinstance(inner.cls, str)
+                    ):
                         return inner
     return None
 

@@ -67,7 +67,7 @@ _MEASURED = {
         "struct.Struct types.ModuleType zoneinfo.ZoneInfo"
     ),
     "GB0156": (
-        "argparse.ArgumentParser bz2.compress cProfile.Profile "
+        "argparse.ArgumentParser builtins.object.__getattribute__ bz2.compress cProfile.Profile "
         "concurrent.futures.ThreadPoolExecutor contextvars.ContextVar.get "
         "contextvars.ContextVar.set ctypes.c_float dataclasses.make_dataclass "
         "datetime.datetime.fromtimestamp datetime.datetime.isoformat "

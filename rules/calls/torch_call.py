@@ -33,6 +33,8 @@ _MORE = {
     "torch.nn.attention.bias.causal_lower_right": "GB0026",
     "torch.nn.attention.bias.causal_upper_left": "GB0026",
     "torch.can_cast": "GB0208",
+    "torch.utils.data.DataLoader": "GB0008",
+    "torch.utils.data.TensorDataset": "GB0008",
     "torch._C._is_tracing": "GB0208",
     "torch._C._get_accelerator": "GB0007",
     "torch.backends.cudnn.is_available": "GB0208",

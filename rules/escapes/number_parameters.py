@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..base import Callee, Context, Fact, Tensor, join_all, options
+from ..base import Callee, Const, Context, Fact, ShapeInt, Static, Tensor, join_all, options
 from ..base.valueclass import valueclass
 from .data import is_method, operation
 from .number_keywords import SCALING, TESTED
@@ -120,6 +120,31 @@ for _name, _keywords in TESTED.items():
     NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "both", True) for k in _keywords))
 for _name, _keywords in SCALING.items():
     NUMBERS[_name] = (*NUMBERS.get(_name, ()), *(Parameter(*k, "default") for k in _keywords))
+
+
+# Both bounds are numbers, or both are tensors.
+BOUNDS = frozenset({"clamp", "clamp_", "clip", "clip_"})
+
+
+def mixed_bound(call: ast.Call, callee: Callee, ctx: Context) -> ast.expr | None:
+    """Return the bound of a clamp that is a tensor where the other one is a number."""
+    if operation(callee.name) not in BOUNDS:
+        return None
+    first = 0 if is_method(callee) else 1
+    low, high = ctx.argument(call, first, "min"), ctx.argument(call, first + 1, "max")
+    if low is None or high is None:
+        return None
+    for bound, other in ((low, high), (high, low)):
+        plain = all(
+            isinstance(o, (Static, ShapeInt)) or _number(o) for o in options(ctx.fact(other))
+        )
+        if plain and any(isinstance(o, Tensor) for o in options(ctx.fact(bound))):
+            return bound
+    return None
+
+
+def _number(fact: Fact) -> bool:
+    return isinstance(fact, Const) and isinstance(fact.value, (int, float))
 
 
 def passed(given: ast.expr, ctx: Context) -> Fact:

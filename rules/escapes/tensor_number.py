@@ -22,7 +22,7 @@ from ..base import (
 )
 from ..base.reading import shown
 from .data import OperationRule, certainty, derived, derived_in, read_in
-from .number_parameters import NUMBERS, arguments, passed
+from .number_parameters import BOUNDS, NUMBERS, arguments, mixed_bound, passed
 
 
 class TensorNumber(OperationRule):
@@ -31,7 +31,8 @@ class TensorNumber(OperationRule):
     ## What it does
     Flags tensors as `fill_value` of `new_full` and `full_like`, `p` of `dropout`, `k` of
     `kthvalue`, shifts of `roll`, `dim`, `diagonal`, `alpha` and `beta`, `eps`, `margin` and other
-    numbers that operators take as Python numbers.
+    numbers that operators take as Python numbers; and one bound of `clamp` where the other is a
+    number.
 
     ## Why it matters
     The operator reads the tensor, as by `.item()`, and mostly asks what the number is: then the
@@ -53,7 +54,7 @@ class TensorNumber(OperationRule):
     name = "tensor-as-number"
     summary = "a tensor where an operator takes a number"
     nodes = (ast.Call,)
-    operations = frozenset(NUMBERS)
+    operations = frozenset(NUMBERS) | BOUNDS
     graph_breaks = ("GB0033",)
     examples = (
         Example(
@@ -104,6 +105,21 @@ def f(x: torch.Tensor, y: torch.Tensor):
         Example(
             bad="""
 import torch
+
+def f(x: torch.Tensor):
+    return x.clamp(0.0, x.mean())  # error: CL424
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor):
+    return x.clamp(min=0.0).clamp(max=x.mean())
+""",
+            note="with a number and a tensor, both are taken as numbers",
+        ),
+        Example(
+            bad="""
+import torch
 from torch.nn import functional as F
 
 def f(x: torch.Tensor):
@@ -123,6 +139,14 @@ def f(x: torch.Tensor):
         """Yield a sighting for every number that is a computed tensor."""
         assert isinstance(node, ast.Call)
         callee = ctx.callee(node)
+        bound = mixed_bound(node, callee, ctx)
+        if bound is not None:
+            found = derived_in(ctx.fact(bound)) or _float_input(ctx.fact(bound))
+            if found is not None:
+                text = f"`{shown(bound)}` is a tensor where the other bound is a number"
+                sure = certainty(callee) if found.rank == 0 else Certainty.LIKELY
+                yield Sighting(bound, text, found, certainty=sure)
+            return
         for parameter, given in arguments(node, callee, ctx, NUMBERS):
             fact = passed(given, ctx)
             # an input that is one int is made a symbol, one that is a float isn't
