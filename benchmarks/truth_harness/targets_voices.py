@@ -161,6 +161,10 @@ for _name, _build in {
     "find_alignment": lambda: (
         import_module("whisper.timing").find_alignment,
         (_whisper(51865), _tokenizer(), [100, 200], R(80, 20), 20)),
+    "find_alignment.again": lambda: (  # the tokenizer is that of the run in eager mode
+        import_module("whisper.timing").find_alignment,
+        (_whisper(51865), import_module("whisper.tokenizer").get_tokenizer(True), [100, 200],
+         R(80, 20), 20)),
 }.items():  # fmt: skip
     add(_WHISPER, _name, _build, modes=("eval",) if _name != "forward" else ("eval", "train"))
 

@@ -288,6 +288,8 @@ def _array_method(frame: Frame, node: ast.Call, array: Array, name: str, given: 
         return Static()
     if name.startswith("is_"):  # of torch only: the value is a tensor on this path
         return Static("bool")
+    if name in ("numel", "dim"):
+        return ShapeInt()
     if name == "astype" and given.args:
         if objects.of_objects(given.args[0]):
             return Array(array.rank, "object", origin=origin)

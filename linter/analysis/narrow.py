@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ...rules.base.facts import (
     NONE,
@@ -176,6 +177,10 @@ def _tensors(classes: list[Fact]) -> bool:
 
 
 def _sharpen(option: Fact, classes: list[Fact]) -> Fact:
+    if isinstance(option, Instance) and option.cls == "torch.nn.Module":  # some module: this one
+        made = [instance_of(cls, option) for cls in classes]
+        if all(isinstance(fact, Instance) for fact in made):
+            return join_all(replace(fact, module=True) for fact in made)
     if isinstance(option, Static) and option.kind:
         return option  # a number or string that is of an abstract class as well
     if isinstance(option, (Unknown, Static)) and len(classes) == 1:

@@ -129,3 +129,38 @@ def f(x: torch.Tensor, top: torch.Tensor):
     file = SourceFile("m.py", text, "utf-8", False, "\n", "x")
     (found,) = Linter(OPTIONS).lint(file).findings
     assert (found.code, found.certainty) == ("CL424", Certainty.LIKELY)
+
+
+def test_what_only_tensors_have_reads_no_array() -> None:
+    text = """import numpy as np
+import torch
+
+def f(cost: np.ndarray):
+    if cost.numel() == 0 or cost.dim() > 2:
+        return torch.zeros(0)
+    if cost.sum() > 0:
+        return torch.from_numpy(cost)
+    return torch.ones(0)
+"""
+    assert seen(text) == [("CL101", 7)]
+
+
+def test_some_module_is_the_one_that_isinstance_says() -> None:
+    text = """import torch
+from torch import nn
+
+class Scaled(nn.Linear):
+    pass
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key = Scaled(3, 3)
+
+def f(net: nn.Module, x: torch.Tensor):
+    for layer in net.modules():
+        if isinstance(layer, Head):
+            layer.key.register_forward_hook(print)
+    return net(x)
+"""
+    assert seen(text) == [("CL512", 15)]
