@@ -9,6 +9,15 @@ from __future__ import annotations
 # name: (keyword, position in the function, position in the method); "-" is no position.
 _TESTED = """
 addmm: beta - -
+conv1d: stride 3 -, padding 4 -, dilation 5 -, groups 6 -
+conv2d: stride 3 -, padding 4 -, dilation 5 -, groups 6 -
+conv3d: stride 3 -, padding 4 -, dilation 5 -, groups 6 -
+conv_transpose1d: stride 3 -, padding 4 -, output_padding 5 -, groups 6 -, dilation 7 -
+conv_transpose2d: stride 3 -, padding 4 -, output_padding 5 -, groups 6 -, dilation 7 -
+conv_transpose3d: stride 3 -, padding 4 -, output_padding 5 -, groups 6 -, dilation 7 -
+max_pool1d: kernel_size 1 -, stride 2 -, padding 3 -, dilation 4 -
+max_pool2d: kernel_size 1 -, stride 2 -, padding 3 -, dilation 4 -
+max_pool3d: kernel_size 1 -, stride 2 -, padding 3 -, dilation 4 -
 addmv: beta - -
 addr: beta - -
 sub: alpha - -

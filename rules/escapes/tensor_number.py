@@ -133,6 +133,23 @@ def f(x: torch.Tensor):
     return F.elu(x, 0.5) + F.layer_norm(x, (3,), eps=1e-5)
 """,
         ),
+        Example(
+            bad="""
+import torch
+from torch.nn import functional as F
+
+def f(x: torch.Tensor):
+    return F.max_pool1d(x[None], x.argmax() + 1)  # error: CL424
+""",
+            good="""
+import torch
+from torch.nn import functional as F
+
+def f(x: torch.Tensor):
+    return F.max_pool1d(x[None], x.shape[0] - 1)
+""",
+            note="so it is with strides, padding and dilation of convolutions",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
