@@ -221,10 +221,10 @@ SECTIONS = {
     ),
     "more": (
         "{packages} packages more",
-        "Measured by `benchmarks/truth_harness` after most rules had been written, lot by lot. Most "
-        "kinds of breaks that a lot showed have become rules since, and count below; what a package "
-        "that nobody here has seen can expect is what its lot gave at first sight, by the linter as "
-        "it was that day:",
+        "Measured by `benchmarks/truth_harness` after most rules had been written, lot by lot. "
+        "Most kinds of breaks that a lot showed have become rules since, and count below; what a "
+        "package that nobody here has seen can expect is what its lot gave at first sight, by the "
+        "linter as it was that day:",
     ),
 }
 
