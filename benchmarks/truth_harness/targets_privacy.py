@@ -139,7 +139,7 @@ each("brevitas", {
     "QuantReLU": lambda: (_brevitas("QuantReLU", bit_width=4)(), (R(3, 4),)),
     "QuantIdentity.tensor": lambda: (_brevitas("QuantIdentity", return_quant_tensor=True)(), (R(3, 4),)),
     "QuantLSTM": lambda: (_brevitas("QuantLSTM", 4, 6)(), (R(5, 2, 4),)),
-    "QuantMultiheadAttention": lambda: (_brevitas("QuantMultiheadAttention", 8, 2)(), (R(5, 2, 8), R(5, 2, 8), R(5, 2, 8))),
+    "QuantMultiheadAttention": lambda: (_brevitas("QuantMultiheadAttention", 8, 2, packed_in_proj=False)(), (R(5, 2, 8), R(5, 2, 8), R(5, 2, 8))),
     "TruncAvgPool2d": lambda: (torch.nn.Sequential(_brevitas("QuantIdentity", return_quant_tensor=True)(), _brevitas("TruncAvgPool2d", 2)()), (R(2, 3, 4, 4),)),
     "QuantEltwiseAdd": lambda: (_brevitas("QuantEltwiseAdd")(), (R(3, 4), R(3, 4))),
     "QuantEmbedding": lambda: (_brevitas("QuantEmbedding", 6, 4)(), (torch.tensor([1, 2]),)),
