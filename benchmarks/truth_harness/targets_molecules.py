@@ -123,8 +123,15 @@ each("mace", {
 }, grad=True)  # fmt: skip
 
 
-class _Batch(dict):
-    __getattr__ = dict.__getitem__
+class _Batch:
+    """Reads by attribute and by key, as the package's batches do."""
+
+    def __init__(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
 
 
 def _mace_loss(name: str, **kwargs: Any) -> Callable[[], tuple]:
