@@ -36,7 +36,7 @@ from .analysis.statements import run_body
 from .analysis.summary import Summary
 from .index import ClassInfo, FunctionInfo, ModuleInfo
 from .model import AnalysisOptions
-from .tensor_code import handles_tensors
+from .tensor_code import handles_tensors, speaks_of_tensors
 
 COMPILERS = frozenset({"torch.compile", "compile_lint.compiler.compile", "torch._dynamo.optimize"})
 
@@ -163,7 +163,8 @@ def handed_on(analyzer: Analyzer, reached: list[Summary]) -> Iterator[Summary]:
         if info.definer not in functions or not ENDING.isdisjoint(info.decorator_names):
             continue
         params = parameters.guess(analyzer, info)
-        if not any(isinstance(o, Tensor) for known in params.values() for o in options(known)):
+        told = any(isinstance(o, Tensor) for known in params.values() for o in options(known))
+        if not told and not any(map(speaks_of_tensors, info.nodes)):
             continue
         summary = analyzer.summary(info, dict(params), dict(fact.closure), 1)
         if summary is not None:

@@ -46,6 +46,8 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
     """
     if isinstance(function.node, ast.Lambda):
         return False
+    if function.name == "__new__" and _of_tensors(analyzer, function):
+        return True  # a tensor subclass is made wherever its operators give one
     if function.name in _QUIET_METHODS and not _makes_object(analyzer, function):
         return False
     if _builds_module(analyzer, function):
@@ -61,7 +63,7 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
         return True  # a frame of its own wherever an object is made outside of a graph
     if function.cls is not None and is_module_class(analyzer, function.cls):
         return True
-    if any(map(_speaks_of_tensors, function.nodes)):
+    if any(map(speaks_of_tensors, function.nodes)) or _makes_function(function):
         return True
     if function.cls is not None and _reads_tensors(analyzer, function, function.cls):
         return True
@@ -120,7 +122,37 @@ def _calls_own_module(analyzer: Analyzer, function: FunctionInfo) -> bool:
     return False
 
 
-def _speaks_of_tensors(node: ast.AST) -> bool:
+def _makes_function(function: FunctionInfo) -> bool:
+    """Say whether a nested function is about tensors: what a factory returns is compiled, too.
+
+    So it is with an operator: `class Solve(torch.autograd.Function)` in a function.
+    """
+    return any(
+        (type(node) is ast.ClassDef and any(map(_is_operator, node.bases)))
+        or (
+            type(node) is ast.FunctionDef
+            and (
+                any(map(_is_tensor, node.args.args))
+                or any(map(speaks_of_tensors, function.inside(node)))
+            )
+        )
+        for node in function.nodes
+    )
+
+
+def _is_operator(base: ast.expr) -> bool:
+    name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
+    return name == "Function"
+
+
+def _is_tensor(param: ast.arg) -> bool:
+    kind = param.annotation
+    return isinstance(kind, (ast.Name, ast.Attribute)) and "Tensor" in (
+        kind.id if isinstance(kind, ast.Name) else kind.attr
+    )
+
+
+def speaks_of_tensors(node: ast.AST) -> bool:
     """Say whether a node names torch or NumPy, or calls a method that only tensors have."""
     if type(node) is ast.Name:
         return node.id in ("torch", "F", "np", "numpy")
@@ -133,6 +165,11 @@ def _speaks_of_tensors(node: ast.AST) -> bool:
 def _of_metaclass(analyzer: Analyzer, function: FunctionInfo) -> bool:
     cls = function.cls
     return cls is not None and not METACLASSES.isdisjoint(resolve_ancestry(analyzer, cls).external)
+
+
+def _of_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
+    cls = function.cls
+    return cls is not None and "torch.Tensor" in resolve_ancestry(analyzer, cls).external
 
 
 def _makes_object(analyzer: Analyzer, function: FunctionInfo) -> bool:

@@ -115,8 +115,8 @@ each("optimum", {
     "quantize_weight.8": lambda: (lambda w: import_module("optimum.quanto").quantize_weight(w, import_module("optimum.quanto").qint8, 0, import_module("optimum.quanto").AbsmaxOptimizer()(w, import_module("optimum.quanto").qint8, 0)).dequantize(), (R(8, 32),)),
     "HqqOptimizer": lambda: (lambda w: import_module("optimum.quanto.tensor.optimizers").HqqOptimizer()(w, import_module("optimum.quanto").qint4, 0, 16), (R(8, 32),)),
     "absmax_scale": lambda: (lambda w: import_module("optimum.quanto").absmax_scale(w, axis=0), (R(8, 32),)),
-    "group": lambda: (lambda w: import_module("optimum.quanto.tensor.grouped").ungroup(import_module("optimum.quanto.tensor.grouped").group(w, -1, 16), -1, w.shape), (R(8, 32),)),
-    "pack": lambda: (lambda w: import_module("optimum.quanto").PackedTensor.pack(w, bits=4).unpack(), (torch.randint(0, 15, (8, 4), dtype=torch.uint8),)),
+    "group": lambda: (lambda w: import_module("optimum.quanto.tensor.grouped").ungroup(import_module("optimum.quanto.tensor.grouped").group(w, 0, 16), 0, w.shape), (R(8, 32),)),
+    "pack": lambda: (lambda w: import_module("optimum.quanto.tensor.packed").PackedTensor.pack(w, bits=4).unpack(), (torch.randint(0, 15, (8, 4), dtype=torch.uint8),)),
 })  # fmt: skip
 
 
@@ -237,7 +237,7 @@ each("d3rlpy", {
     "CategoricalPolicy": lambda: (import_module("d3rlpy.models.torch.policies").CategoricalPolicy(_encoder("VectorEncoder", (4,), [8]), 8, 3), (R(3, 4),)),
     "Squashed.sample": lambda: (lambda m, s: import_module("d3rlpy.models.torch.distributions").SquashedGaussianDistribution(m, s).sample_n_with_log_prob(4), (R(3, 2), torch.rand(3, 2) + 0.1)),
     "ContinuousDecisionTransformer": _decision,
-    "PixelEncoder": lambda: (_encoder("PixelEncoder", (3, 44, 44), feature_size=8, use_batch_norm=True), (torch.randint(0, 255, (2, 3, 44, 44), dtype=torch.uint8),)),
+    "PixelEncoder": lambda: (_encoder("PixelEncoder", (3, 44, 44), feature_size=8, use_batch_norm=True), (torch.rand(2, 3, 44, 44),)),
     "SimBa": lambda: (_encoder("SimBaEncoder", (4,), 8, 16, 8, 1), (R(3, 4),)),
     "quantile_loss": lambda: (lambda q, r, t, d, u: import_module("d3rlpy.models.torch.q_functions.utility").compute_quantile_loss(q, r, t, d, u, 0.9), (R(3, 5), R(3, 1), R(3, 5), torch.zeros(3, 1), torch.rand(1, 5))),
     "max_with_n_actions": lambda: (lambda x, a: import_module("d3rlpy.models.torch.q_functions.ensemble_q_function").compute_max_with_n_actions(x, a, import_module("d3rlpy.models.torch.q_functions.ensemble_q_function").ContinuousEnsembleQFunctionForwarder([import_module("d3rlpy.models.torch.q_functions.mean_q_function").ContinuousMeanQFunctionForwarder(_q("ContinuousMeanQFunction", "mean_q_function"))], 2), 0.7), (R(3, 4), R(3, 5, 2))),
@@ -256,7 +256,7 @@ def _geometry(name: str, what: str, *args: Any) -> Callable[[], tuple]:
         collection = layers.LayerCollection.from_model(net)
         loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(inputs, torch.randint(0, 3, (6,))), batch_size=3)  # fmt: skip
         pspace = getattr(import_module("nngeometry.object.pspace"), name)
-        fim = import_module("nngeometry.metrics").FIM(net, loader, pspace, 3, variant="classif_logits")  # fmt: skip
+        fim = import_module("nngeometry.metrics").FIM(net, loader, pspace, variant="classif_logits")  # fmt: skip
         del nn, collection
         return getattr(fim, what), args
 
@@ -277,4 +277,4 @@ each("nngeometry", {
     "Affine1d": lambda: (import_module("nngeometry.layers").Affine1d(4), (R(3, 4),)),
     "Cosine1d": lambda: (import_module("nngeometry.layers").Cosine1d(4, 3), (R(3, 4),)),
     "WeightNorm1d": lambda: (import_module("nngeometry.layers").WeightNorm1d(4, 3), (R(3, 4),)),
-})  # fmt: skip
+}, grad=True)  # fmt: skip

@@ -134,7 +134,7 @@ class Analyzer:
         fact = stores.at_rest(join_all(self.static_value(module, v) for v in bound.values))
         if bound.annotation is not None and isinstance(fact, Unknown):
             fact = self.annotation(module, bound.annotation)
-        if bound.partial:
+        if bound.partial or "sys.modules[__name__]" in module.text:  # or sets what it likes
             fact = Static(fact.kind) if isinstance(fact, Const) else join(fact, UNKNOWN)
         return fact
 

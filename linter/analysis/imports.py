@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...rules.base.facts import UNKNOWN, Fact, ModuleRef
+from ...rules.base.facts import UNKNOWN, Fact, ModuleRef, Unknown
 from ..index import ModuleInfo
 from ..index.modules import absolute_import
 
@@ -34,9 +34,11 @@ def member(analyzer: Analyzer, source: ModuleInfo, name: str, importer: ModuleIn
         inner = analyzer.project.find(f"{source.name}.{name}", importer)
         if inner is not None:
             return ModuleRef(inner)
-    if name in source.bindings or source.stars:
-        return analyzer.module_value(source, name)
-    return UNKNOWN
+    known = name in source.bindings or source.stars
+    found = analyzer.module_value(source, name) if known else UNKNOWN
+    if name == "torch" and isinstance(found, Unknown):
+        return analyzer.extern(name)  # `from .backend import torch`, which chose it at run time
+    return found
 
 
 def imported(

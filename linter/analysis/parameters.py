@@ -98,6 +98,9 @@ def _declared_rest(fact: Union, declared: Fact) -> Fact:
     the code doesn't take: `cache: dict | None`.
     """
     stated = {_family(option) for option in options(declared)}
+    if stated == {"Tensor"} and "Tensor" in {_family(option) for option in fact.options}:
+        # what a wrapper's `function(*args)` hands on is of the kinds of all its arguments
+        return join_all(o for o in fact.options if _family(o) in ("Tensor", "None"))
     if stated <= {"Mapping", "Sequence", "None"} and stated - {"None"}:
         fitting = [option for option in fact.options if not isinstance(option, Tensor)]
         told = any(_family(option) != "None" for option in fitting)

@@ -51,7 +51,7 @@ TENSOR_METHODS = frozenset(
     "bernoulli_ normal_ uniform_ detach softmax sigmoid numel transpose squeeze matmul "
     "data_ptr is_contiguous relu rsqrt argsort topk backward register_hook pow exp sqrt abs "
     "size dim view flatten narrow cuda half gather scatter tril triu detach_ is_floating_point "
-    "mm tanh unfold chunk expand norm argmax argmin "
+    "untyped_storage mm tanh unfold chunk expand norm argmax argmin "
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
 _REDUCING = frozenset({"min", "max", "mean", "sum", "std", "var", "any", "all"})
@@ -261,3 +261,22 @@ def told_by_use(frame: Frame, holder: ast.Name, method: BoundMethod) -> None:
     if env is not None and holder.id in env and method.name in TENSOR_METHODS:
         origin = frame.origin(holder, f"used as a tensor: `{holder.id}.{method.name}`")
         env[holder.id] = replace(method.receiver, origin=origin)
+
+
+def told_by_both(frame: Frame, holder: ast.Name) -> None:
+    """`y.dtype` and `y.device` of one name: it is taken for a tensor, as a parameter would be."""
+    env, info = frame.env, frame.function
+    if env is None or info is None or holder.id not in env:
+        return
+    read = {
+        node.attr
+        for node in info.nodes
+        if type(node) is ast.Attribute
+        and type(node.value) is ast.Name
+        and node.value.id == holder.id
+    }
+    if {"dtype", "device"} <= read:
+        origin = frame.origin(
+            holder, f"used as a tensor: `{holder.id}.dtype`, `{holder.id}.device`"
+        )
+        env[holder.id] = Tensor(origin=origin, sure=False)

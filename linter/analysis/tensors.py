@@ -124,7 +124,13 @@ def tensor_call(
         kind = _unique(kwargs, args, method)
     if last in ("where", "nonzero") and "|" in kind:
         kind = "tensors" if _one_argument_where(last, args, kwargs, method) else "tensor"
+    if last in _AT_LEAST and args and all(isinstance(arg, (Tensor, Array)) for arg in args):
+        kind = "tensor" if len(args) == 1 else "tensors"
     return _result(frame, node, name, last, kind, inputs, values, args, kwargs, parent, sure)
+
+
+# Of one tensor they make one, of several a tuple.
+_AT_LEAST = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
 
 
 def sparse(last: str, method: bool) -> bool:

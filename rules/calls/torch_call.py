@@ -32,6 +32,7 @@ _MORE = {
     "torch.backends.cuda.SDPAParams": "GB0007",
     "torch.nn.attention.bias.causal_lower_right": "GB0026",
     "torch.nn.attention.bias.causal_upper_left": "GB0026",
+    "torch.Tensor._make_wrapper_subclass": "GB0007",
     "torch.can_cast": "GB0208",
     "torch.utils.data.DataLoader": "GB0008",
     "torch.utils.data.TensorDataset": "GB0008",

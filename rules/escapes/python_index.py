@@ -122,7 +122,8 @@ def f(x: torch.Tensor, which: torch.Tensor):
         base = ctx.fact(node.value)
         kinds = options(base)
         layers = module_of(base) is not None
-        listed = any(isinstance(o, Sequence) for o in kinds)
+        # of what may be a tensor as well, a tensor picks rows
+        listed = any(isinstance(o, Sequence) for o in kinds) and held(base) is None
         found = held(index) or derived(index)
         if found is not None and (layers or listed):
             known = isinstance(found, Tensor) and found.role and not layers

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..base import DEFAULT_ONLY, Code, Context, Example, Fix, Sighting
 from ..base.reading import shown
-from .data import OperationRule, certainty, held, is_method, operator_call
+from .data import OperationRule, certainty, derived, held, is_method, operator_call
 
 _NAMES = frozenset({"repeat_interleave"})
 
@@ -16,7 +16,8 @@ class RepeatInterleave(OperationRule):
     """`repeat_interleave` with a tensor of counts gives as many rows as they add up to.
 
     ## What it does
-    Flags `repeat_interleave` whose counts are a tensor, when no `output_size` is given.
+    Flags `repeat_interleave` whose counts are a tensor, when no `output_size` is given, or when it
+    is a tensor as well.
 
     ## Why it matters
     The size of the result is the sum of the counts, which depends on data: by default the graph
@@ -40,7 +41,7 @@ class RepeatInterleave(OperationRule):
     nodes = (ast.Call,)
     operations = _NAMES
     breaks = DEFAULT_ONLY
-    graph_breaks = ("GB0036",)
+    graph_breaks = ("GB0036", "GB0033")
     examples = (
         Example(
             bad="""
@@ -73,19 +74,41 @@ def f(counts: torch.Tensor):
             inputs="[(torch.tensor([1, 2, 3]),)]",
             note="counts alone: the index of each",
         ),
+        Example(
+            bad="""
+import torch
+
+def f(x: torch.Tensor, counts: torch.Tensor):
+    return x.repeat_interleave(counts, dim=0, output_size=counts.sum())  # error: CL413
+""",
+            good="""
+import torch
+
+def f(x: torch.Tensor, counts: torch.Tensor):
+    return x.repeat_interleave(counts, dim=0, output_size=6)
+""",
+            inputs="[(torch.randn(3, 4), torch.tensor([1, 2, 3]))]",
+            note="the total has to be an int already",
+        ),
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
         """Yield a sighting when the counts are a tensor and no total is given."""
         assert isinstance(node, ast.Call)
         found = operator_call(node, ctx, self.operations)
-        if found is None or any(k.arg in ("output_size", None) for k in node.keywords):
+        if found is None or any(k.arg is None for k in node.keywords):
             return
         counts = ctx.argument(node, 0 if is_method(found[0]) else 1, "repeats")
         if counts is None and not is_method(found[0]) and len(node.args) == 1:
             counts = node.args[0]
         fact = None if counts is None else held(ctx.fact(counts))
-        if fact is not None:
+        total = next((k.value for k in node.keywords if k.arg == "output_size"), None)
+        if fact is not None and total is not None:
+            size = derived(ctx.fact(total))
+            if size is not None:
+                text = f"`output_size={shown(total)}` is a tensor, which is read into Python"
+                yield Sighting(node, text, size, graph_breaks=("GB0033",))
+        elif fact is not None:
             text = f"`{shown(node)}` gives as many rows as the counts add up to"
             yield Sighting(node, text, fact, certainty=certainty(found[0]))
 
