@@ -95,8 +95,25 @@ def call(frame: Frame, node: ast.Call) -> Fact:
         return _call_one(frame, node, function, given, not handed)
     # calling None raises: the code knows that it isn't
     choices = [o for o in function.options if not isinstance(o, Const)]
+    if len(choices) > 1:  # nor does the code mean an object that takes other arguments
+        choices = [o for o in choices if _takes(frame, o, given)] or choices
     results = [_call_one(frame, node, option, given, len(choices) == 1) for option in choices]
     return join_all(results)
+
+
+def _takes(frame: Frame, choice: Fact, given: Arguments) -> bool:
+    """Say whether an object may be called with as many arguments, as far as its class tells."""
+    if given.open or not isinstance(choice, Instance) or isinstance(choice.cls, str):
+        return True
+    method = find_method(frame.analyzer, choice.cls, "forward" if choice.module else "__call__")
+    if method is None or method.decorator_names:
+        return True
+    spec = method.node.args
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
+    if len(given.args) > len(names):
+        return spec.vararg is not None
+    required = names[len(given.args) : len(names) - len(spec.defaults)]
+    return all(name in given.kwargs for name in required)
 
 
 def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:

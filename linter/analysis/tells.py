@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
     UNKNOWN,
+    Array,
     BoundMethod,
     Extern,
     Fact,
@@ -107,11 +108,13 @@ def without_strangers(
 ) -> dict[str, Fact]:
     """Return what is documented, but for tensors of which the body reads what torch's have not.
 
-    A `Tensor` of the documentation may be a class of the package: `t.cores` tells.
+    A `Tensor` of the documentation may be a class of the package: `t.cores` tells. Arrays have
+    what NumPy's have, such as `copy` and `astype`.
     """
     if not documented:
         return documented
     torch = analyzer.torch
+    arrays = {name for name, fact in documented.items() if isinstance(fact, Array)}
     strangers = {
         node.value.id
         for node in info.nodes
@@ -121,6 +124,7 @@ def without_strangers(
         and node.attr[:1] != "_"
         and torch.method(node.attr) is None
         and torch.attribute(node.attr) is None
+        and (node.value.id not in arrays or torch.ndarray(node.attr) is None)
     }
     kept = {name: fact for name, fact in documented.items() if name not in strangers}
     return kept if strangers else documented

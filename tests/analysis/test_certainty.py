@@ -252,3 +252,10 @@ def test_out_of_what_loops_assign_later_is_empty_at_first() -> None:
     assert lines(lint(text, "CL532")) == [7]
     assert not lint(text.replace("x.new()", "torch.empty_like(x)"), "CL532")
     assert not lint(text.replace("x.new()", "x[1:]"), "CL532")
+
+
+def test_a_documented_array_may_be_copied() -> None:
+    head = 'def f(y):\n    """Scale.\n\n    Args:\n        y (ndarray): an image.\n    """\n'
+    body = "    x = y.copy()\n    return x if x.dtype != 'float64' else x * 2\n"
+    assert lines(lint(HEAD + head + body, "CL307")) == [11]
+    assert not lint(HEAD + head + body.replace("x = y.copy()", "x = y.crop()"), "CL307")

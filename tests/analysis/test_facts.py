@@ -96,6 +96,32 @@ PROGRAMS = {
         def f(x: Nested):
             reveal(x)  # Tensor[?,?] | list[Unknown]
         """,
+    "objects that take other arguments": """
+        import torch
+
+        class One(torch.nn.Module):
+            def forward(self, x):
+                return x
+
+        class Two(torch.nn.Module):
+            def forward(self, shape, dtype):
+                reveal(shape)  # Unknown & size[ShapeInt[int]]
+                return torch.zeros(shape, dtype=dtype)
+
+        @torch.compile
+        class Net(torch.nn.Module):
+            def __init__(self, kind):
+                super().__init__()
+                if kind:
+                    self.coder = One()
+                else:
+                    self.coder = Two()
+
+            def forward(self, x: torch.Tensor):
+                y = self.coder(x)
+                reveal(y)  # Tensor[?,?]
+                return y + self.coder(x.shape, x.dtype)
+        """,
     "annotations": """
         import torch
         from torch import Tensor
