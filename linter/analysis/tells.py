@@ -21,6 +21,7 @@ from ...rules.base.facts import (
     Tensor,
     options,
 )
+from ...rules.base.walking import own_statements
 from ..index import FunctionInfo
 from .masks import indexes_as_mask, is_mask
 
@@ -67,10 +68,14 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     uses: dict[str, list[ast.expr]] = {}
     strings: set[str] = set()
     reduced: dict[str, ast.expr] = {}
+    aliases = _second_names(info, names)
+    names = names | aliases.keys()
     for node in info.nodes:
         kind = type(node)
         if kind is ast.Name:
             if node.id in names and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                if node.id in aliases and node.lineno == aliases[node.id][1]:  # type: ignore[attr-defined]
+                    continue
                 rebound[node.id] = min(node.lineno, rebound.get(node.id, node.lineno))  # type: ignore[attr-defined]
         elif kind is ast.Attribute or kind is ast.Subscript:
             part = node.value  # type: ignore[attr-defined]
@@ -100,7 +105,24 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
     for name, node in reduced.items():
         if name not in result and name not in strings and node.lineno <= rebound.get(name, 1 << 30):
             result[name] = _tensor(info, node)
+    for alias, (name, line) in aliases.items():
+        told = result.pop(alias, None)
+        if told is not None and name not in strings and line <= rebound.get(name, 1 << 30):
+            result.setdefault(name, told)
     return result
+
+
+def _second_names(info: FunctionInfo, names: set[str]) -> dict[str, tuple[str, int]]:
+    """Return the parameter, and the line, of every local name that is first given one's value."""
+    found: dict[str, tuple[str, int]] = {}
+    for node in own_statements(info.node):
+        if type(node) is ast.Assign and type(node.value) is ast.Name and node.value.id in names:
+            target = node.targets[0]
+            if type(target) is ast.Name and target.id not in names:
+                held = found.get(target.id)
+                if held is None or node.lineno < held[1]:
+                    found[target.id] = node.value.id, node.lineno
+    return found
 
 
 def without_strangers(

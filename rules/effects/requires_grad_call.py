@@ -140,7 +140,8 @@ def f(x):
                     yield Sighting(node, what, option)
             elif isinstance(option, Tensor) and _may_change(option.role, value):
                 what = f"`{shown(node)}` changes whether {_NOUN[option.role]} needs gradients"
-                sure = option.sure and (option.role != "input" and value is not None)
+                # a buffer keeps the flag: another call may have set it before
+                sure = option.sure and option.role == "param" and value is not None
                 certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
                 yield Sighting(node, what, option, certainty=certainty)
 

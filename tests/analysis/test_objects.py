@@ -164,3 +164,15 @@ def f(net: nn.Module, x: torch.Tensor):
     return net(x)
 """
     assert seen(text) == [("CL512", 15)]
+
+
+def test_a_second_name_tells_of_a_parameter() -> None:
+    text = """import torch
+
+def f(x: torch.Tensor, weights):
+    kept = weights
+    total = kept.sum()
+    return x / (total if total > 0 else 1)
+"""
+    assert seen(text) == [("CL103", 6)]
+    assert seen(text.replace("kept = weights", "weights = list(weights)\n    kept = weights")) == []
