@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rules.base.facts import (
@@ -24,6 +25,7 @@ from ...rules.base.facts import (
 )
 from .dtypes import BOOL
 from .frame import Frame
+from .operators import boolean
 from .subscripts import simple
 from .tensors import REDUCE, at, tensors_in
 
@@ -197,7 +199,11 @@ def numpy_call(
         found = Array(rank, "" if last == "unique" else "int", origin=at(frame, node, None))
         if last in ("where", "nonzero"):
             return Sequence("tuple", None, found)
-        return UNKNOWN if kwargs or len(args) > 1 else found
+        if len(args) > 1 or not all(key.startswith("return_") for key in kwargs):
+            return UNKNOWN
+        asked = sum(boolean(fact) is True for fact in kwargs.values())
+        number = replace(found, dtype="int")
+        return Sequence("tuple", (found, *(number,) * asked)) if asked else found
     if source is None:
         plain = [isinstance(o, _PLAIN) for v in values for o in options(v)]
         if not all(plain):

@@ -176,3 +176,16 @@ def f(x: torch.Tensor, weights):
 """
     assert seen(text) == [("CL103", 6)]
     assert seen(text.replace("kept = weights", "weights = list(weights)\n    kept = weights")) == []
+
+
+def test_unique_gives_as_many_arrays_as_are_asked_for() -> None:
+    text = """import numpy as np
+import torch
+
+def f(x: torch.Tensor, sizes: list):
+    kept, counts = np.unique(sizes, return_counts=True)
+    for number in range(1, counts[0] + 1):
+        x = x * number
+    return x
+"""
+    assert ("CL201", 6) in seen(text)
