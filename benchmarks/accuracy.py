@@ -263,7 +263,7 @@ def measure(part: Part, args: argparse.Namespace) -> tuple[Score, list[str], Sta
 
 
 def first_sight(truth: Path) -> Iterator[str]:
-    """The table of a truth's lots (`first_sight.tsv`), the packages of all of them summed."""
+    """Yield the table of what each lot of a truth gave at first sight, if it keeps one."""
     file = truth / "first_sight.tsv"
     if not file.exists():
         return

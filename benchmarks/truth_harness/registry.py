@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Import name -> distribution name, of every package whose lines the truth may hold.
 PACKAGES = {
@@ -241,6 +242,11 @@ def each(package: str, builds: dict[str, Callable[[], tuple]], *, grad: bool = F
     """Register a table of targets: name -> build."""
     for name, build in builds.items():
         add(package, name, build, grad=grad)
+
+
+def of(module: str, name: str, *args: object, **kwargs: object) -> Any:
+    """What the class or function of that name in a module makes of the arguments."""
+    return getattr(importlib.import_module(module), name)(*args, **kwargs)
 
 
 def load_targets() -> None:

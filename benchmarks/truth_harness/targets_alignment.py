@@ -6,14 +6,10 @@ from importlib import import_module
 from types import SimpleNamespace
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
 IDS = torch.randint
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- trl -------------------------------------------------------------------------------------
@@ -146,7 +142,7 @@ for _mode in ("markerV0", "marker", "query", "mlp", "conv_max", "conv_share", "m
         "gliner",
         f"SpanRepLayer.{_mode}",
         lambda m=_mode: (
-            _of("gliner.modeling.span_rep", "SpanRepLayer", 8, 2, m, dropout=0.1),
+            of("gliner.modeling.span_rep", "SpanRepLayer", 8, 2, m, dropout=0.1),
             (R(1, 5, 8), _spans()),
         ),
         modes=("train",),
@@ -177,16 +173,16 @@ for _name, _build in {
         import_module("gliner.modeling.loss_functions").cross_entropy_loss,
         (R(2, 6, 3), IDS(0, 3, (2, 6)))),
     "LstmSeq2SeqEncoder": lambda: (
-        _of(_LAYERS, "LstmSeq2SeqEncoder", SimpleNamespace(hidden_size=8)),
+        of(_LAYERS, "LstmSeq2SeqEncoder", SimpleNamespace(hidden_size=8)),
         (R(2, 5, 8), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]))),
     "CrossFuser": lambda: (
-        _of(_LAYERS, "CrossFuser", 8, 8, num_heads=2),
+        of(_LAYERS, "CrossFuser", 8, 8, num_heads=2),
         (R(2, 5, 8), R(2, 3, 8), torch.ones(2, 5, dtype=torch.long),
          torch.ones(2, 3, dtype=torch.long))),
     "Scorer": lambda: (
-        _of("gliner.modeling.scorers", "Scorer", 8), (R(2, 5, 8), R(2, 3, 8))),
+        of("gliner.modeling.scorers", "Scorer", 8), (R(2, 5, 8), R(2, 3, 8))),
     "TokenDecoder.indices": lambda: (
-        _of("gliner.decoding.decoder", "TokenDecoder",
+        of("gliner.decoding.decoder", "TokenDecoder",
             SimpleNamespace(max_width=3))._get_indices_above_threshold,
         (torch.rand(5, 3), 0.5)),
 }.items():  # fmt: skip

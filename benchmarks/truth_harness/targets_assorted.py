@@ -7,14 +7,10 @@ from __future__ import annotations
 from importlib import import_module
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
 IDS = torch.randint
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- torchaug ----------------------------------------------------------------------------------
@@ -40,7 +36,7 @@ for _name, _kwargs in {
         "torchaug",
         _name,
         lambda n=_name, k=_kwargs: (
-            _of("torchaug.transforms", n, **k),
+            of("torchaug.transforms", n, **k),
             (torch.rand(4, 3, 32, 32),),
         ),
         modes=("eval",),
@@ -108,7 +104,7 @@ for _name in ("At", "Hysteresis"):
         "torchcrepe",
         f"threshold.{_name}",
         lambda n=_name: (
-            _of("torchcrepe.threshold", n, *((0.2,) if n == "At" else ())),
+            of("torchcrepe.threshold", n, *((0.2,) if n == "At" else ())),
             (R(1, 20).abs() * 100, torch.rand(1, 20)),
         ),
     )
@@ -120,7 +116,7 @@ add(
 add(
     "torchcrepe",
     "Crepe",
-    lambda: (_of("torchcrepe", "Crepe", "tiny"), (R(2, 1024),)),
+    lambda: (of("torchcrepe", "Crepe", "tiny"), (R(2, 1024),)),
 )
 
 # --- models --------------------------------------------------------------------------------------
@@ -129,7 +125,7 @@ add(
     "clip",
     "CLIP",
     lambda: (
-        _of("clip.model", "CLIP", 16, 32, 1, 64, 16, 8, 30, 16, 2, 1),
+        of("clip.model", "CLIP", 16, 32, 1, 64, 16, 8, 30, 16, 2, 1),
         (R(2, 3, 32, 32), IDS(0, 30, (2, 8))),
     ),
 )
@@ -137,7 +133,7 @@ add(
     "clip",
     "CLIP.resnet",
     lambda: (
-        _of("clip.model", "CLIP", 16, 32, (1, 1, 1, 1), 8, None, 8, 30, 16, 2, 1),
+        of("clip.model", "CLIP", 16, 32, (1, 1, 1, 1), 8, None, 8, 30, 16, 2, 1),
         (R(2, 3, 32, 32), IDS(0, 30, (2, 8))),
     ),
 )
@@ -150,7 +146,7 @@ for _name, _kwargs in {
         "st_moe_pytorch",
         f"MoE.{_name}",
         lambda k=_kwargs: (
-            _of("st_moe_pytorch", "MoE", dim=16, num_experts=4, **k),
+            of("st_moe_pytorch", "MoE", dim=16, num_experts=4, **k),
             (R(2, 8, 16),),
         ),
     )
@@ -158,10 +154,10 @@ add(
     "st_moe_pytorch",
     "SparseMoEBlock",
     lambda: (
-        _of(
+        of(
             "st_moe_pytorch",
             "SparseMoEBlock",
-            _of("st_moe_pytorch", "MoE", dim=16, num_experts=4),
+            of("st_moe_pytorch", "MoE", dim=16, num_experts=4),
             add_ff_before=True,
         ),
         (R(2, 8, 16),),
@@ -174,13 +170,13 @@ for _name, _kwargs in {
     add(
         "soft_moe_pytorch",
         _name,
-        lambda n=_name, k=_kwargs: (_of("soft_moe_pytorch", n, dim=16, **k), (R(2, 8, 16),)),
+        lambda n=_name, k=_kwargs: (of("soft_moe_pytorch", n, dim=16, **k), (R(2, 8, 16),)),
     )
 add(
     "soft_moe_pytorch",
     "SoftMoE.masked",
     lambda: (
-        _of("soft_moe_pytorch", "SoftMoE", dim=16, seq_len=8, num_experts=2),
+        of("soft_moe_pytorch", "SoftMoE", dim=16, seq_len=8, num_experts=2),
         (R(2, 8, 16), torch.rand(2, 8) > 0.3),
         {"add_noise": True},
     ),
@@ -194,7 +190,7 @@ for _name, _kwargs in {
         "h_transformer_1d",
         _name,
         lambda k=_kwargs: (
-            _of("h_transformer_1d", "HTransformer1D", num_tokens=30, dim=16, depth=1,
+            of("h_transformer_1d", "HTransformer1D", num_tokens=30, dim=16, depth=1,
                 max_seq_len=32, heads=2, dim_head=8, block_size=4, **k),
             (IDS(0, 30, (1, 20)),),
             {"mask": torch.ones(1, 20, dtype=torch.bool)},
@@ -213,7 +209,7 @@ for _name, _kwargs in {
         "super_image",
         _name,
         lambda n=_name, k=_kwargs: (
-            _of("super_image", f"{n}Model", _of("super_image", f"{n}Config", scale=2, **k)),
+            of("super_image", f"{n}Model", of("super_image", f"{n}Config", scale=2, **k)),
             (torch.rand(1, 3, 12, 12),),
         ),
         modes=("eval",),

@@ -5,14 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
 IDS = torch.randint
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- chronos ---------------------------------------------------------------------------------
@@ -21,7 +17,7 @@ _SIZES = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
 
 
 def _t5(**kwargs: object) -> object:
-    return _of("transformers", "T5Config", **_SIZES, **kwargs)
+    return of("transformers", "T5Config", **_SIZES, **kwargs)
 
 
 def _bolt() -> torch.nn.Module:
@@ -30,7 +26,7 @@ def _bolt() -> torch.nn.Module:
         "context_length": 16, "prediction_length": 4, "input_patch_size": 4,
         "input_patch_stride": 4, "quantiles": [0.1, 0.5, 0.9], "use_reg_token": True,
     }  # fmt: skip
-    return _of("chronos.chronos_bolt", "ChronosBoltModelForForecasting", config)
+    return of("chronos.chronos_bolt", "ChronosBoltModelForForecasting", config)
 
 
 def _two(**kwargs: object) -> torch.nn.Module:
@@ -39,15 +35,15 @@ def _two(**kwargs: object) -> torch.nn.Module:
         "input_patch_stride": 4, "quantiles": [0.1, 0.5, 0.9], "use_reg_token": True,
         "use_arcsinh": True, "max_output_patches": 2,
     }  # fmt: skip
-    config = _of(
+    config = of(
         "chronos.chronos2.config", "Chronos2CoreConfig", **_SIZES, chronos_config=forecasting,
         **kwargs,
     )  # fmt: skip
-    return _of("chronos.chronos2.model", "Chronos2Model", config)
+    return of("chronos.chronos2.model", "Chronos2Model", config)
 
 
 def _config() -> object:
-    return _of(
+    return of(
         "chronos", "ChronosConfig", "MeanScaleUniformBins",
         {"low_limit": -15.0, "high_limit": 15.0}, 16, 4, 40, 2, 0, 1, True, "seq2seq", 2, 1.0,
         50, 1.0,
@@ -55,9 +51,9 @@ def _config() -> object:
 
 
 def _chronos() -> torch.nn.Module:
-    model = _of("transformers", "T5ForConditionalGeneration",
+    model = of("transformers", "T5ForConditionalGeneration",
                 _t5(vocab_size=40, decoder_start_token_id=0))  # fmt: skip
-    return _of("chronos.chronos", "ChronosModel", _config(), model)
+    return of("chronos.chronos", "ChronosModel", _config(), model)
 
 
 def _holes() -> torch.Tensor:
@@ -70,7 +66,7 @@ for _name, _build in {
     "ChronosBolt": lambda: (_bolt(), (_holes(),)),
     "ChronosBolt.loss": lambda: (_bolt(), (R(2, 16),), {"target": R(2, 4)}),
     "ChronosBolt.predict": lambda: (
-        _of("chronos.chronos_bolt", "ChronosBoltPipeline", _bolt().eval()).predict,
+        of("chronos.chronos_bolt", "ChronosBoltPipeline", _bolt().eval()).predict,
         (R(2, 16),), {"prediction_length": 6}),
     "Chronos2": lambda: (_two(), (_holes(),), {"num_output_patches": 2}),
     "Chronos2.groups": lambda: (
@@ -88,7 +84,7 @@ for _name, _build in {
     "ChronosModel.encode": lambda: (
         _chronos().eval().encode, (IDS(2, 40, (2, 6)), torch.ones(2, 6, dtype=torch.bool))),
     "ChronosPipeline.predict": lambda: (
-        _of("chronos.chronos", "ChronosPipeline", _config().create_tokenizer(),
+        of("chronos.chronos", "ChronosPipeline", _config().create_tokenizer(),
             _chronos().eval()).predict,
         (R(2, 14),), {"prediction_length": 3}),
     "left_pad_and_stack_1D": lambda: (
@@ -100,7 +96,7 @@ for _name, _build in {
         import_module("chronos.utils").weighted_quantile,
         ([0.2, 0.6], torch.rand(3), R(2, 4, 3))),
     "InstanceNorm.inverse": lambda: (
-        _of("chronos.chronos_bolt", "InstanceNorm", use_arcsinh=True).inverse,
+        of("chronos.chronos_bolt", "InstanceNorm", use_arcsinh=True).inverse,
         (R(2, 8), (R(2, 1), torch.ones(2, 1)))),
 }.items():  # fmt: skip
     add("chronos", _name, _build)
@@ -159,7 +155,7 @@ for _name, (_where, _kwargs) in {
         "pypots",
         _name,
         lambda n=_name, w=_where, k=_kwargs: (
-            _of(f"pypots.{w}", n, n_steps=8, n_features=3, device="cpu", verbose=False, **k).model,
+            of(f"pypots.{w}", n, n_steps=8, n_features=3, device="cpu", verbose=False, **k).model,
             (_turned(_gaps()) if n == "CSDI" else _gaps(),),
             {"calc_criterion": True} if w != "clustering" and n != "USGAN" else {},
         ),
@@ -210,7 +206,7 @@ for _name, (_module, _kwargs) in {
         "tsai",
         _name,
         lambda n=_name, m=_module, k=_kwargs: (
-            _of(f"{_TSAI}.{m}", n, 3, 2, 32, **k),
+            of(f"{_TSAI}.{m}", n, 3, 2, 32, **k),
             (R(4, 3, 32),),
         ),
         modes=("train",),
@@ -218,14 +214,14 @@ for _name, (_module, _kwargs) in {
 add(
     "tsai",
     "ROCKET",
-    lambda: (_of(f"{_TSAI}.ROCKET_Pytorch", "ROCKET", 3, 32, n_kernels=6), (R(2, 3, 32),)),
+    lambda: (of(f"{_TSAI}.ROCKET_Pytorch", "ROCKET", 3, 32, n_kernels=6), (R(2, 3, 32),)),
     modes=("eval",),
 )
 add(
     "tsai",
     "PatchTST",
     lambda: (
-        _of(f"{_TSAI}.PatchTST", "PatchTST", 3, 3, 32, pred_dim=4, n_layers=1, n_heads=2,
+        of(f"{_TSAI}.PatchTST", "PatchTST", 3, 3, 32, pred_dim=4, n_layers=1, n_heads=2,
             d_model=8, d_ff=8, patch_len=8, stride=4, decomposition=True, kernel_size=5),
         (R(2, 3, 32),),
     ),
@@ -240,12 +236,12 @@ def _nans() -> torch.Tensor:
 
 
 for _name, _build in {
-    "HuberLoss": lambda: (_of("tsai.losses", "HuberLoss"), (R(2, 6), R(2, 6))),
+    "HuberLoss": lambda: (of("tsai.losses", "HuberLoss"), (R(2, 6), R(2, 6))),
     "MaskedLossWrapper": lambda: (
-        _of("tsai.losses", "MaskedLossWrapper", torch.nn.MSELoss()), (R(2, 6), _nans())),
-    "CenterLoss": lambda: (_of("tsai.losses", "CenterLoss", 4), (R(3, 4), IDS(0, 4, (3,)))),
-    "FocalLoss": lambda: (_of("tsai.losses", "FocalLoss"), (R(3, 4), IDS(0, 4, (3,)))),
-    "TweedieLoss": lambda: (_of("tsai.losses", "TweedieLoss"), (R(5), torch.rand(5))),
+        of("tsai.losses", "MaskedLossWrapper", torch.nn.MSELoss()), (R(2, 6), _nans())),
+    "CenterLoss": lambda: (of("tsai.losses", "CenterLoss", 4), (R(3, 4), IDS(0, 4, (3,)))),
+    "FocalLoss": lambda: (of("tsai.losses", "FocalLoss"), (R(3, 4), IDS(0, 4, (3,)))),
+    "TweedieLoss": lambda: (of("tsai.losses", "TweedieLoss"), (R(5), torch.rand(5))),
     "accuracy_multi": lambda: (
         import_module("tsai.metrics").accuracy_multi, (R(3, 4), IDS(0, 2, (3, 4)))),
     "Fbeta_multi": lambda: (

@@ -6,13 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from registry import each
+from registry import each, of
 
 R = torch.randn
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> Any:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- dalle2_pytorch ------------------------------------------------------------------------------
@@ -21,7 +17,7 @@ _D2 = "dalle2_pytorch.dalle2_pytorch"
 
 
 def _prior(**kwargs: object) -> Any:
-    network = _of(
+    network = of(
         _D2,
         "DiffusionPriorNetwork",
         16,
@@ -31,7 +27,7 @@ def _prior(**kwargs: object) -> Any:
         heads=2,
         max_text_len=6,
     )
-    return _of(
+    return of(
         _D2,
         "DiffusionPrior",
         network,
@@ -51,11 +47,11 @@ def _unet(**kwargs: object) -> Any:
         "attn_heads": 2,
         "num_resnet_blocks": 1,
     }
-    return _of(_D2, "Unet", 8, **(options | kwargs))
+    return of(_D2, "Unet", 8, **(options | kwargs))
 
 
 def _decoder(method: str, **kwargs: object) -> tuple:
-    decoder = _of(_D2, "Decoder", _unet(), image_size=16, timesteps=4, **kwargs)
+    decoder = of(_D2, "Decoder", _unet(), image_size=16, timesteps=4, **kwargs)
     if method == "loss":
         return decoder, (torch.rand(1, 3, 16, 16),), {"image_embed": R(1, 16)}
     return lambda e: decoder.eval().sample(image_embed=e), (R(1, 16),)
@@ -63,7 +59,7 @@ def _decoder(method: str, **kwargs: object) -> tuple:
 
 def _scheduler(method: str, *args: object) -> tuple:
     return getattr(
-        _of(
+        of(
             _D2,
             "NoiseScheduler",
             beta_schedule="cosine",
@@ -88,9 +84,9 @@ each("dalle2_pytorch", {
     "Decoder.sample.threshold": lambda: _decoder("sample", use_dynamic_thres=True, sample_timesteps=2),
     "NoiseScheduler.q_sample": lambda: _scheduler("q_sample", R(2, 3, 4, 4), torch.tensor([1, 2])),
     "NoiseScheduler.p2": lambda: _scheduler("p2_reweigh_loss", R(2), torch.tensor([1, 2])),
-    "LowresConditioner": lambda: (_of(_D2, "LowresConditioner", use_noise=True), (torch.rand(2, 3, 16, 16),), {"target_image_size": 16, "downsample_image_size": 8}),
-    "VQGanVAE": lambda: (_of("dalle2_pytorch.vqgan_vae", "VQGanVAE", dim=16, image_size=16, layers=1, vq_codebook_dim=4, vq_codebook_size=8, vq_kmeans_init=False, use_vgg_and_gan=False, resnet_groups=4), (torch.rand(2, 3, 16, 16),), {"return_loss": True}),
-    "VQGanVAE.vit": lambda: (_of("dalle2_pytorch.vqgan_vae", "VQGanVAE", dim=8, image_size=16, layers=1, vae_type="vit", patch_size=4, vq_codebook_dim=4, vq_codebook_size=8, use_vgg_and_gan=False), (torch.rand(2, 3, 16, 16),), {"return_loss": True}),
+    "LowresConditioner": lambda: (of(_D2, "LowresConditioner", use_noise=True), (torch.rand(2, 3, 16, 16),), {"target_image_size": 16, "downsample_image_size": 8}),
+    "VQGanVAE": lambda: (of("dalle2_pytorch.vqgan_vae", "VQGanVAE", dim=16, image_size=16, layers=1, vq_codebook_dim=4, vq_codebook_size=8, vq_kmeans_init=False, use_vgg_and_gan=False, resnet_groups=4), (torch.rand(2, 3, 16, 16),), {"return_loss": True}),
+    "VQGanVAE.vit": lambda: (of("dalle2_pytorch.vqgan_vae", "VQGanVAE", dim=8, image_size=16, layers=1, vae_type="vit", patch_size=4, vq_codebook_dim=4, vq_codebook_size=8, use_vgg_and_gan=False), (torch.rand(2, 3, 16, 16),), {"return_loss": True}),
     "discretized_likelihood": lambda: (import_module(_D2).discretized_gaussian_log_likelihood, (R(2, 3, 4, 4),), {"means": R(2, 3, 4, 4), "log_scales": R(2, 3, 4, 4)}),
 }, grad=True)  # fmt: skip
 
@@ -115,13 +111,13 @@ def _transformer(kind: str = "MaskGitTransformer", **kwargs: object) -> Any:
 
 
 def _maskgit(**kwargs: object) -> Any:
-    return _of(
+    return of(
         _MM, "MaskGit", image_size=8, transformer=_transformer(self_cond=True), vae=_vae(), **kwargs
     )
 
 
 def _vae(**kwargs: object) -> Any:
-    return _of(
+    return of(
         "muse_maskgit_pytorch.vqgan_vae",
         "VQGanVAE",
         dim=16,
@@ -179,7 +175,7 @@ def _generator(**kwargs: object) -> Any:
         "num_skip_layers_excite": 1,
         "unconditional": True,
     }
-    return _of(_GG, "Generator", **(options | kwargs))
+    return of(_GG, "Generator", **(options | kwargs))
 
 
 def _discriminator(**kwargs: object) -> Any:
@@ -194,7 +190,7 @@ def _discriminator(**kwargs: object) -> Any:
         "num_skip_layers_excite": 1,
         "unconditional": True,
     }
-    return _of(_GG, "Discriminator", **(options | kwargs))
+    return of(_GG, "Discriminator", **(options | kwargs))
 
 
 def _judged() -> tuple:
@@ -204,7 +200,7 @@ def _judged() -> tuple:
 
 
 def _upsampler(**kwargs: object) -> tuple:
-    model = _of(
+    model = of(
         "gigagan_pytorch.unet_upsampler",
         "UnetUpsampler",
         8,
@@ -230,14 +226,14 @@ each("gigagan_pytorch", {
     "Generator.rgbs": lambda: (_generator(pixel_shuffle_upsample=True, self_attn_dot_product=False), (), {"batch_size": 2, "return_all_rgbs": True}),
     "Discriminator": _judged,
     "UnetUpsampler": lambda: _upsampler(),
-    "AdaptiveConv2DMod": lambda: (_of(_GG, "AdaptiveConv2DMod", 4, 4, 3, num_conv_kernels=2), (R(2, 4, 8, 8),), {"mod": R(2, 4), "kernel_mod": R(2, 2)}),
-    "DiffAugment": lambda: (_of(_GG, "DiffAugment", prob=1.0, horizontal_flip=True), (torch.rand(2, 3, 16, 16), [torch.rand(2, 3, 8, 8)])),
-    "SelfAttention": lambda: (_of(_GG, "SelfAttention", 8, 4, 2), (R(1, 8, 4, 4),)),
-    "CrossAttentionBlock": lambda: (_of(_GG, "CrossAttentionBlock", 8, 6, 4, 2), (R(2, 8, 4, 4),), {"context": R(2, 5, 6), "mask": torch.ones(2, 5).bool()}),
-    "TextEncoder.Transformer": lambda: (_of(_GG, "Transformer", 8, 1, 4, 2), (R(2, 5, 8),), {"mask": torch.ones(2, 5).bool()}),
+    "AdaptiveConv2DMod": lambda: (of(_GG, "AdaptiveConv2DMod", 4, 4, 3, num_conv_kernels=2), (R(2, 4, 8, 8),), {"mod": R(2, 4), "kernel_mod": R(2, 2)}),
+    "DiffAugment": lambda: (of(_GG, "DiffAugment", prob=1.0, horizontal_flip=True), (torch.rand(2, 3, 16, 16), [torch.rand(2, 3, 8, 8)])),
+    "SelfAttention": lambda: (of(_GG, "SelfAttention", 8, 4, 2), (R(1, 8, 4, 4),)),
+    "CrossAttentionBlock": lambda: (of(_GG, "CrossAttentionBlock", 8, 6, 4, 2), (R(2, 8, 4, 4),), {"context": R(2, 5, 6), "mask": torch.ones(2, 5).bool()}),
+    "TextEncoder.Transformer": lambda: (of(_GG, "Transformer", 8, 1, 4, 2), (R(2, 5, 8),), {"mask": torch.ones(2, 5).bool()}),
     "gradient_penalty": lambda: (lambda x: import_module(_GG).gradient_penalty(x, [x.pow(2).mean((1, 2, 3))]), (torch.rand(2, 3, 4, 4, requires_grad=True),)),
     "hinge": lambda: (lambda r, f: (import_module(_GG).discriminator_hinge_loss(r, f), import_module(_GG).generator_hinge_loss(f), import_module(_GG).aux_matching_loss(r, f)), (R(4), R(4))),
-    "SimpleDecoder": lambda: (_of(_GG, "SimpleDecoder", 8, dims=(3,), patch_dim=2, frac_patches=0.5), (R(2, 8, 4, 4), torch.rand(2, 3, 8, 8))),
+    "SimpleDecoder": lambda: (of(_GG, "SimpleDecoder", 8, dims=(3,), patch_dim=2, frac_patches=0.5), (R(2, 8, 4, 4), torch.rand(2, 3, 8, 8))),
 }, grad=True)  # fmt: skip
 
 # --- transfusion_pytorch -------------------------------------------------------------------------
@@ -252,7 +248,7 @@ def _transfusion(**kwargs: object) -> Any:
         "modality_default_shape": (4,),
         "transformer": {"dim": 16, "depth": 1, "dim_head": 8, "heads": 2},
     }
-    return _of(_TF, "Transfusion", **(options | kwargs))
+    return of(_TF, "Transfusion", **(options | kwargs))
 
 
 def _tf(name: str, *args: object, **kwargs: object) -> tuple:
@@ -270,8 +266,8 @@ each("transfusion_pytorch", {
     "forward_modality": lambda: (_transfusion().forward_modality, (R(2, 4, 8),)),
     "generate_text": lambda: (lambda p: _transfusion().eval().generate_text_only(p, 6), (torch.randint(0, 16, (1, 3)),)),
     "generate_modality": lambda: (lambda: _transfusion().eval().generate_modality_only(batch_size=1, modality_steps=2), ()),
-    "Transformer": lambda: (_of(_TF, "Transformer", 16, depth=2, dim_head=8, heads=2, use_value_residual=True), (R(2, 6, 16),), {"times": torch.rand(2), "modality_positions": _spans()}),
-    "Transformer.laser": lambda: (_of(_TF, "Transformer", 16, depth=2, dim_head=8, heads=2, attn_laser=True), (R(2, 6, 16),), {"modality_only": True, "times": torch.rand(2)}),
+    "Transformer": lambda: (of(_TF, "Transformer", 16, depth=2, dim_head=8, heads=2, use_value_residual=True), (R(2, 6, 16),), {"times": torch.rand(2), "modality_positions": _spans()}),
+    "Transformer.laser": lambda: (of(_TF, "Transformer", 16, depth=2, dim_head=8, heads=2, attn_laser=True), (R(2, 6, 16),), {"modality_only": True, "times": torch.rand(2)}),
     "naive_attn_mask": lambda: _tf("naive_attn_mask", 6, _spans()),
     "rotary_positions": lambda: _tf("derive_rotary_positions_from_modality_positions", 6, _spans()),
     "is_modality_mask": lambda: _tf("modality_positions_to_is_modality_mask", 6, _spans()),

@@ -6,13 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from registry import each
+from registry import each, of
 
 R = torch.randn
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> Any:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- ptlflow -------------------------------------------------------------------------------------
@@ -20,7 +16,7 @@ def _of(module: str, name: str, *args: object, **kwargs: object) -> Any:
 
 def _flow(path: str, name: str, size: int = 128, **kwargs: object) -> tuple:
     """An estimator of the motion between two frames."""
-    model = _of(f"ptlflow.models.{path}", name, **kwargs)
+    model = of(f"ptlflow.models.{path}", name, **kwargs)
     return model, ({"images": torch.rand(1, 2, 3, size, size)},)
 
 
@@ -30,7 +26,7 @@ def _pl(path: str, name: str, *args: object, **kwargs: object) -> tuple:
 
 each("ptlflow", {
     "RAFTSmall": lambda: _flow("raft.raft", "RAFTSmall", iters=2),
-    "RAFTSmall.warm": lambda: (_of("ptlflow.models.raft.raft", "RAFTSmall", iters=2), ({"images": torch.rand(1, 2, 3, 128, 128), "prev_preds": {"flow_small": R(1, 2, 16, 16)}},)),
+    "RAFTSmall.warm": lambda: (of("ptlflow.models.raft.raft", "RAFTSmall", iters=2), ({"images": torch.rand(1, 2, 3, 128, 128), "prev_preds": {"flow_small": R(1, 2, 16, 16)}},)),
     "GMA": lambda: _flow("gma.gma", "GMA", iters=2),
     "GMFlow": lambda: _flow("gmflow.gmflow", "GMFlow", feature_channels=32, num_transformer_layers=1),
     "UniMatch": lambda: _flow("unimatch.unimatch", "UniMatch", feature_channels=32, num_transformer_layers=1),
@@ -46,8 +42,8 @@ each("ptlflow", {
     "flow_to_rgb": lambda: _pl("utils.flowpy_torch", "flow_to_rgb", R(1, 2, 8, 8)),
     "correlation": lambda: _pl("utils.correlation", "iter_spatial_correlation_sample", R(1, 4, 8, 8), R(1, 4, 8, 8), patch_size=3),
     "forward_interpolate": lambda: _pl("utils.utils", "forward_interpolate_batch", R(1, 2, 8, 8)),
-    "FlowMetrics": lambda: ((lambda m: lambda p, t: m.update({"flows": p}, {"flows": t, "valids": torch.ones(1, 1, 1, 8, 8)}))(_of("ptlflow.utils.flow_metrics", "FlowMetrics")), (R(1, 1, 2, 8, 8), R(1, 1, 2, 8, 8))),
-    "InputPadder": lambda: (lambda x: _of("ptlflow.utils.utils", "InputPadder", x.shape, 8).fill(x), (R(1, 2, 3, 9, 10),)),
+    "FlowMetrics": lambda: ((lambda m: lambda p, t: m.update({"flows": p}, {"flows": t, "valids": torch.ones(1, 1, 1, 8, 8)}))(of("ptlflow.utils.flow_metrics", "FlowMetrics")), (R(1, 1, 2, 8, 8), R(1, 1, 2, 8, 8))),
+    "InputPadder": lambda: (lambda x: of("ptlflow.utils.utils", "InputPadder", x.shape, 8).fill(x), (R(1, 2, 3, 9, 10),)),
 })  # fmt: skip
 
 # --- romatch -------------------------------------------------------------------------------------
@@ -71,7 +67,7 @@ def _rm(name: str, *args: object, **kwargs: object) -> tuple:
 
 
 def _matcher(method: str, *args: object) -> tuple:
-    matcher = _of(
+    matcher = of(
         "romatch.models.matcher",
         "RegressionMatcher",
         torch.nn.Identity(),
@@ -83,11 +79,11 @@ def _matcher(method: str, *args: object) -> tuple:
 
 
 each("romatch", {
-    "ConvRefiner": lambda: (_of("romatch.models.matcher", "ConvRefiner", 2 * 4 + 4 + 9, 21, 3, dw=True, displacement_emb="linear", displacement_emb_dim=4, local_corr_radius=1, corr_in_other=True, hidden_blocks=1), (R(1, 4, 8, 8), R(1, 4, 8, 8), R(1, 2, 8, 8))),
-    "GP": lambda: (_of("romatch.models.matcher", "GP", import_module("romatch.models.matcher").CosKernel, T=0.2, learn_temperature=True, gp_dim=8, covar_size=3), (R(1, 4, 6, 6), R(1, 4, 6, 6))),
-    "DINOv2": lambda: (_of("romatch.models.transformer.dinov2", "DinoVisionTransformer", img_size=28, patch_size=14, embed_dim=8, depth=2, num_heads=2, block_chunks=0), (R(1, 3, 28, 28),), {"is_training": True}),
-    "DINOv2.layers": lambda: (_of("romatch.models.transformer.dinov2", "DinoVisionTransformer", img_size=28, patch_size=14, embed_dim=8, depth=2, num_heads=2, block_chunks=0, drop_path_rate=0.5).get_intermediate_layers, (R(1, 3, 42, 42),), {"n": 2, "reshape": True}),
-    "VGG19": lambda: (_of("romatch.models.encoders", "VGG19", pretrained=False), (R(1, 3, 32, 32),)),
+    "ConvRefiner": lambda: (of("romatch.models.matcher", "ConvRefiner", 2 * 4 + 4 + 9, 21, 3, dw=True, displacement_emb="linear", displacement_emb_dim=4, local_corr_radius=1, corr_in_other=True, hidden_blocks=1), (R(1, 4, 8, 8), R(1, 4, 8, 8), R(1, 2, 8, 8))),
+    "GP": lambda: (of("romatch.models.matcher", "GP", import_module("romatch.models.matcher").CosKernel, T=0.2, learn_temperature=True, gp_dim=8, covar_size=3), (R(1, 4, 6, 6), R(1, 4, 6, 6))),
+    "DINOv2": lambda: (of("romatch.models.transformer.dinov2", "DinoVisionTransformer", img_size=28, patch_size=14, embed_dim=8, depth=2, num_heads=2, block_chunks=0), (R(1, 3, 28, 28),), {"is_training": True}),
+    "DINOv2.layers": lambda: (of("romatch.models.transformer.dinov2", "DinoVisionTransformer", img_size=28, patch_size=14, embed_dim=8, depth=2, num_heads=2, block_chunks=0, drop_path_rate=0.5).get_intermediate_layers, (R(1, 3, 42, 42),), {"n": 2, "reshape": True}),
+    "VGG19": lambda: (of("romatch.models.encoders", "VGG19", pretrained=False), (R(1, 3, 32, 32),)),
     "sample": lambda: _matcher("sample", R(8, 8, 4), torch.rand(8, 8), 10),
     "match_keypoints": lambda: _matcher("match_keypoints", torch.rand(5, 2), torch.rand(6, 2), torch.rand(8, 8, 4), torch.rand(8, 8)),
     "get_gt_warp": lambda: (lambda **k: import_module("romatch.utils.utils").get_gt_warp(k["im_A_depth"], k["im_B_depth"], k["T_1to2"], k["K1"], k["K2"], H=6, W=6), (), _pose()),
@@ -107,30 +103,30 @@ def _sensors() -> dict[str, torch.Tensor]:
 
 
 each("torchgeo", {
-    "ConvLSTM": lambda: (_of(f"{_TG}.convlstm", "ConvLSTM", 2, [4, 4], 3, 2, batch_first=True), (R(1, 3, 2, 8, 8),)),
-    "LTAE": lambda: (_of(f"{_TG}.ltae", "LTAE", 8, 2, 4, (8, 4), d_model=8, len_max_seq=6), (R(2, 6, 8),)),
-    "CROMA": lambda: (_of(f"{_TG}.croma", "CROMA", encoder_dim=32, encoder_depth=2, num_heads=16, image_size=16), (R(1, 2, 16, 16), R(1, 12, 16, 16))),
-    "DOFA": lambda: (_of(f"{_TG}.dofa", "DOFA", img_size=32, embed_dim=16, depth=1, num_heads=2, num_classes=4), (R(1, 3, 32, 32),), {"wavelengths": [0.66, 0.56, 0.49]}),
-    "CopernicusFM": lambda: (_of(f"{_TG}.copernicusfm", "CopernicusFM", img_size=32, embed_dim=16, depth=1, num_heads=2, num_classes=4), (R(1, 3, 32, 32), torch.tensor([[10.0, float("nan"), 100.0, 4.0]])), {"wavelengths": [664.0, 559.0, 492.0], "bandwidths": [30.0, 30.0, 30.0], "kernel_size": 16}),
-    "Panopticon": lambda: (_of(f"{_TG}.panopticon", "Panopticon", attn_dim=384, embed_dim=768, img_size=28), (_sensors(),)),
-    "FarSeg": lambda: (_of(f"{_TG}.farseg", "FarSeg", "resnet18", 4, False), (R(2, 3, 64, 64),)),
-    "ChangeStarFarSeg": lambda: (_of(f"{_TG}.changestar", "ChangeStarFarSeg", "resnet18", 1, False), (R(2, 2, 3, 64, 64),)),
-    "FCSiamDiff": lambda: (_of(f"{_TG}.fcsiam", "FCSiamDiff", "resnet18", encoder_weights=None), (R(2, 2, 3, 64, 64),)),
-    "RCF": lambda: (_of(f"{_TG}.rcf", "RCF", 3, 4), (R(2, 3, 8, 8),)),
-    "FCN": lambda: (_of(f"{_TG}.fcn", "FCN", 3, 4, 4), (R(1, 3, 8, 8),)),
-    "MixVPR": lambda: (_of(f"{_TG}.earthloc", "MixVPR", 8, 4, 4, 4, 1, 1, 2), (R(2, 8, 4, 4),)),
-    "QRLoss": lambda: (_of("torchgeo.losses", "QRLoss"), (torch.rand(2, 3, 4, 4).softmax(1), torch.rand(2, 3, 4, 4).softmax(1))),
-    "AppendNDVI": lambda: (_of("torchgeo.transforms", "AppendNDVI", 0, 1), (torch.rand(2, 3, 4, 4),)),
-    "RandomGrayscale": lambda: (_of("torchgeo.transforms", "RandomGrayscale", torch.tensor([0.3, 0.3, 0.4]), p=1.0), (torch.rand(2, 3, 4, 4),)),
-    "SatSlideMix": lambda: (_of("torchgeo.transforms", "SatSlideMix", p=1.0), (torch.rand(2, 3, 8, 8),)),
-    "Rearrange": lambda: (_of("torchgeo.transforms.temporal", "Rearrange", "b t c h w -> b (t c) h w"), (torch.rand(2, 2, 4, 8, 8),)),
+    "ConvLSTM": lambda: (of(f"{_TG}.convlstm", "ConvLSTM", 2, [4, 4], 3, 2, batch_first=True), (R(1, 3, 2, 8, 8),)),
+    "LTAE": lambda: (of(f"{_TG}.ltae", "LTAE", 8, 2, 4, (8, 4), d_model=8, len_max_seq=6), (R(2, 6, 8),)),
+    "CROMA": lambda: (of(f"{_TG}.croma", "CROMA", encoder_dim=32, encoder_depth=2, num_heads=16, image_size=16), (R(1, 2, 16, 16), R(1, 12, 16, 16))),
+    "DOFA": lambda: (of(f"{_TG}.dofa", "DOFA", img_size=32, embed_dim=16, depth=1, num_heads=2, num_classes=4), (R(1, 3, 32, 32),), {"wavelengths": [0.66, 0.56, 0.49]}),
+    "CopernicusFM": lambda: (of(f"{_TG}.copernicusfm", "CopernicusFM", img_size=32, embed_dim=16, depth=1, num_heads=2, num_classes=4), (R(1, 3, 32, 32), torch.tensor([[10.0, float("nan"), 100.0, 4.0]])), {"wavelengths": [664.0, 559.0, 492.0], "bandwidths": [30.0, 30.0, 30.0], "kernel_size": 16}),
+    "Panopticon": lambda: (of(f"{_TG}.panopticon", "Panopticon", attn_dim=384, embed_dim=768, img_size=28), (_sensors(),)),
+    "FarSeg": lambda: (of(f"{_TG}.farseg", "FarSeg", "resnet18", 4, False), (R(2, 3, 64, 64),)),
+    "ChangeStarFarSeg": lambda: (of(f"{_TG}.changestar", "ChangeStarFarSeg", "resnet18", 1, False), (R(2, 2, 3, 64, 64),)),
+    "FCSiamDiff": lambda: (of(f"{_TG}.fcsiam", "FCSiamDiff", "resnet18", encoder_weights=None), (R(2, 2, 3, 64, 64),)),
+    "RCF": lambda: (of(f"{_TG}.rcf", "RCF", 3, 4), (R(2, 3, 8, 8),)),
+    "FCN": lambda: (of(f"{_TG}.fcn", "FCN", 3, 4, 4), (R(1, 3, 8, 8),)),
+    "MixVPR": lambda: (of(f"{_TG}.earthloc", "MixVPR", 8, 4, 4, 4, 1, 1, 2), (R(2, 8, 4, 4),)),
+    "QRLoss": lambda: (of("torchgeo.losses", "QRLoss"), (torch.rand(2, 3, 4, 4).softmax(1), torch.rand(2, 3, 4, 4).softmax(1))),
+    "AppendNDVI": lambda: (of("torchgeo.transforms", "AppendNDVI", 0, 1), (torch.rand(2, 3, 4, 4),)),
+    "RandomGrayscale": lambda: (of("torchgeo.transforms", "RandomGrayscale", torch.tensor([0.3, 0.3, 0.4]), p=1.0), (torch.rand(2, 3, 4, 4),)),
+    "SatSlideMix": lambda: (of("torchgeo.transforms", "SatSlideMix", p=1.0), (torch.rand(2, 3, 8, 8),)),
+    "Rearrange": lambda: (of("torchgeo.transforms.temporal", "Rearrange", "b t c h w -> b (t c) h w"), (torch.rand(2, 2, 4, 8, 8),)),
 })  # fmt: skip
 
 # --- pytorchcv -----------------------------------------------------------------------------------
 
 
 def _cv(path: str, name: str, *shape: int, **kwargs: object) -> tuple:
-    return _of(f"pytorchcv.models.{path}", name, **kwargs), (R(*shape),)
+    return of(f"pytorchcv.models.{path}", name, **kwargs), (R(*shape),)
 
 
 each("pytorchcv", {
@@ -141,7 +137,7 @@ each("pytorchcv", {
     "condensenet": lambda: _cv("condensenet", "condensenet74_c4_g4", 1, 3, 224, 224),
     "isqrtcov": lambda: _cv("isqrtcovresnet", "isqrtcovresnet18", 1, 3, 64, 64),
     "fractalnet": lambda: _cv("fractalnet_cifar", "fractalnet_cifar10", 2, 3, 32, 32),
-    "raft": lambda: (_of("pytorchcv.models.raft", "raft_small"), (R(1, 3, 128, 128), R(1, 3, 128, 128))),
+    "raft": lambda: (of("pytorchcv.models.raft", "raft_small"), (R(1, 3, 128, 128), R(1, 3, 128, 128))),
     "revnet": lambda: _cv("revnet", "revnet38", 1, 3, 224, 224),
     "resdrop": lambda: _cv("resdropresnet_cifar", "resdropresnet20_cifar10", 1, 3, 32, 32),
     "wrn1bit": lambda: _cv("wrn1bit_cifar", "wrn20_10_1bit_cifar10", 1, 3, 32, 32),
@@ -171,7 +167,7 @@ each(_TOF, {
     "batch_slerp_any": lambda: _fid("noise", "batch_slerp_any", R(4, 6), R(4, 6), torch.rand(4, 1)),
     "interpolate": lambda: _fid("interpolate_compat_tensorflow", "interpolate_bilinear_2d_like_tensorflow1x", R(1, 3, 8, 8), size=(5, 5), align_corners=False),
     "interpolate.fast": lambda: _fid("interpolate_compat_tensorflow", "interpolate_bilinear_2d_like_tensorflow1x", R(1, 3, 8, 8), size=(5, 5), align_corners=False, method="fast"),
-    "InceptionE_1": lambda: (_of(f"{_TOF}.feature_extractor_inceptionv3", "InceptionE_1", 8), (R(1, 8, 6, 6),)),
+    "InceptionE_1": lambda: (of(f"{_TOF}.feature_extractor_inceptionv3", "InceptionE_1", 8), (R(1, 8, 6, 6),)),
 })  # fmt: skip
 
 # --- hiera, efficientnet_pytorch, byol_pytorch ---------------------------------------------------
@@ -187,7 +183,7 @@ def _hiera(kind: str = "hiera.hiera.Hiera", **kwargs: object) -> Any:
         "q_pool": 2,
         "mask_unit_attn": (True, True, False, False),
     }
-    return _of(module, name, **(options | kwargs))
+    return of(module, name, **(options | kwargs))
 
 
 _MAE = {
@@ -224,9 +220,9 @@ each("efficientnet_pytorch", {
     "b0.swish": _swish,
     "b0.dynamic": lambda: _efficient(image_size=None),
     "b0.endpoints": lambda: _efficient(method="extract_endpoints"),
-    "MemoryEfficientSwish": lambda: (_of("efficientnet_pytorch.utils", "MemoryEfficientSwish"), (R(2, 4, requires_grad=True),)),
+    "MemoryEfficientSwish": lambda: (of("efficientnet_pytorch.utils", "MemoryEfficientSwish"), (R(2, 4, requires_grad=True),)),
     "drop_connect": lambda: (import_module("efficientnet_pytorch.utils").drop_connect, (R(2, 3, 4, 4), 0.3, True)),
-    "MaxPool2dDynamicSamePadding": lambda: (_of("efficientnet_pytorch.utils", "MaxPool2dDynamicSamePadding", 3, 2), (R(1, 3, 7, 7),)),
+    "MaxPool2dDynamicSamePadding": lambda: (of("efficientnet_pytorch.utils", "MaxPool2dDynamicSamePadding", 3, 2), (R(1, 3, 7, 7),)),
 })  # fmt: skip
 
 
@@ -237,7 +233,7 @@ def _byol(**kwargs: object) -> tuple:
         torch.nn.Flatten(),
         torch.nn.Linear(4, 4),
     )
-    model = _of(
+    model = of(
         "byol_pytorch.byol_pytorch",
         "BYOL",
         net,
@@ -263,6 +259,6 @@ each("byol_pytorch", {
     "BYOL.simsiam": lambda: _byol(use_momentum=False, use_simplicial_embeddings=False),
     "BYOL.embedding": lambda: (*_byol(), {"return_embedding": True}),
     "update_moving_average": _moved,
-    "SEM": lambda: (_of("byol_pytorch.byol_pytorch", "SEM", 16), (R(4, 16),)),
+    "SEM": lambda: (of("byol_pytorch.byol_pytorch", "SEM", 16), (R(4, 16),)),
     "kl_loss_fn": lambda: (import_module("byol_pytorch.byol_pytorch").kl_loss_fn, (R(4, 8).softmax(-1), R(4, 8).softmax(-1))),
 })  # fmt: skip

@@ -6,13 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from registry import each
+from registry import each, of
 
 R = torch.randn
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> Any:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- segment_anything ----------------------------------------------------------------------------
@@ -29,12 +25,12 @@ def _encoder(**kwargs: object) -> Any:
         "num_heads": 2,
         "out_chans": 8,
     }
-    return _of(f"{_SA}.modeling.image_encoder", "ImageEncoderViT", **(options | kwargs))
+    return of(f"{_SA}.modeling.image_encoder", "ImageEncoderViT", **(options | kwargs))
 
 
 def _decoder() -> Any:
-    transformer = _of(f"{_SA}.modeling.transformer", "TwoWayTransformer", 1, 8, 2, 8)
-    return _of(
+    transformer = of(f"{_SA}.modeling.transformer", "TwoWayTransformer", 1, 8, 2, 8)
+    return of(
         f"{_SA}.modeling.mask_decoder",
         "MaskDecoder",
         transformer_dim=8,
@@ -44,11 +40,11 @@ def _decoder() -> Any:
 
 
 def _prompts() -> Any:
-    return _of(f"{_SA}.modeling.prompt_encoder", "PromptEncoder", 8, (4, 4), (64, 64), 4)
+    return of(f"{_SA}.modeling.prompt_encoder", "PromptEncoder", 8, (4, 4), (64, 64), 4)
 
 
 def _sam() -> Any:
-    return _of(
+    return of(
         f"{_SA}.modeling.sam",
         "Sam",
         _encoder(window_size=3, use_rel_pos=True, global_attn_indexes=(1,)),
@@ -84,14 +80,14 @@ each(_SA, {
     "PromptEncoder.boxes": lambda: (_prompts(), (None, torch.rand(2, 4) * 64, R(2, 1, 16, 16))),
     "MaskDecoder": lambda: (_decoder(), (R(1, 8, 4, 4), R(1, 8, 4, 4), R(2, 3, 8), R(2, 8, 4, 4), True)),
     "Sam": lambda: (_sam(), ([{"image": torch.rand(3, 48, 64) * 255, "original_size": (96, 128), "point_coords": _points()[0], "point_labels": _points()[1]}], False)),
-    "SamOnnxModel": lambda: (_of(f"{_SA}.utils.onnx", "SamOnnxModel", _sam(), True, True), (R(1, 8, 4, 4), torch.rand(1, 3, 2) * 64, torch.ones(1, 3), R(1, 1, 16, 16), torch.ones(1), torch.tensor([96, 128]))),
+    "SamOnnxModel": lambda: (of(f"{_SA}.utils.onnx", "SamOnnxModel", _sam(), True, True), (R(1, 8, 4, 4), torch.rand(1, 3, 2) * 64, torch.ones(1, 3), R(1, 1, 16, 16), torch.ones(1), torch.tensor([96, 128]))),
     "batched_mask_to_box": lambda: _amg("batched_mask_to_box", torch.rand(3, 6, 6) > 0.6),
     "mask_to_rle": lambda: _amg("mask_to_rle_pytorch", torch.rand(3, 6, 6) > 0.6),
     "stability_score": lambda: _amg("calculate_stability_score", R(3, 6, 6), 0.0, 1.0),
     "is_box_near_crop_edge": lambda: _amg("is_box_near_crop_edge", torch.rand(3, 4) * 60, [0, 0, 64, 64], [0, 0, 128, 128]),
     "uncrop_masks": lambda: _amg("uncrop_masks", torch.rand(3, 6, 6) > 0.6, [2, 2, 8, 8], 12, 12),
     "MaskData": _mask_data,
-    "ResizeLongestSide": lambda: (lambda x, c: (_of(f"{_SA}.utils.transforms", "ResizeLongestSide", 32).apply_image_torch(x), _of(f"{_SA}.utils.transforms", "ResizeLongestSide", 32).apply_coords_torch(c, (20, 24))), (torch.rand(1, 3, 20, 24), torch.rand(3, 2))),
+    "ResizeLongestSide": lambda: (lambda x, c: (of(f"{_SA}.utils.transforms", "ResizeLongestSide", 32).apply_image_torch(x), of(f"{_SA}.utils.transforms", "ResizeLongestSide", 32).apply_coords_torch(c, (20, 24))), (torch.rand(1, 3, 20, 24), torch.rand(3, 2))),
 })  # fmt: skip
 
 # --- cellpose ------------------------------------------------------------------------------------
@@ -142,7 +138,7 @@ _XV = "torchxrayvision"
 
 
 def _dense(**kwargs: object) -> Any:
-    return _of(
+    return of(
         f"{_XV}.models",
         "DenseNet",
         growth_rate=4,
@@ -161,7 +157,7 @@ each(_XV, {
     "DenseNet": lambda: (_dense(), (_xray(224),)),
     "DenseNet.sigmoid": lambda: (_dense(apply_sigmoid=True), (_xray(64),)),
     "DenseNet.thresholds": lambda: (_dense(op_threshs=torch.tensor([0.2, 0.3, float("nan"), 0.5])), (_xray(224, 5000.0),)),
-    "ResNetAE50": lambda: (_of(f"{_XV}.autoencoders", "ResNetAE50"), (_xray(224),)),
+    "ResNetAE50": lambda: (of(f"{_XV}.autoencoders", "ResNetAE50"), (_xray(224),)),
     "op_norm": lambda: (import_module(f"{_XV}.models").op_norm, (torch.rand(2, 4), torch.tensor([0.2, 0.3, 0.4, 0.5]))),
     "fix_resolution": lambda: (lambda x: import_module(f"{_XV}.utils").fix_resolution(x, 32, "model"), (_xray(64),)),
     "warn_normalization": lambda: (lambda x: import_module(f"{_XV}.utils").warn_normalization(x), (_xray(64),)),
@@ -180,7 +176,7 @@ def _bg(
     size: tuple[int, ...] = (16, 16),
     **kwargs: object,
 ) -> tuple:
-    transform = _of(f"{_BG}.{path}", name, *args, **kwargs)
+    transform = of(f"{_BG}.{path}", name, *args, **kwargs)
     data: dict[str, torch.Tensor] = {"image": torch.rand(2, *size)}
     if seg:
         data["segmentation"] = torch.randint(0, 3, (1, *size))
@@ -213,7 +209,7 @@ each("batchgeneratorsv2", {
     "SegToRegions": lambda: _bg("utils.seg_to_regions", "ConvertSegmentationToRegionsTransform", [[1, 2], 2], seg=True),
     "Mask": lambda: _bg("utils.nnunet_masking", "MaskImageTransform", [0, 1], seg=True),
     "Random": lambda: (lambda t: (lambda **d: t(**d), (), {"image": torch.rand(2, 8, 8)}))(
-        _of(f"{_BG}.utils.random", "RandomTransform", _of(f"{_BG}.intensity.gaussian_noise", "GaussianNoiseTransform"), 0.9)
+        of(f"{_BG}.utils.random", "RandomTransform", of(f"{_BG}.intensity.gaussian_noise", "GaussianNoiseTransform"), 0.9)
     ),
     "BinaryOperator": lambda: _bg("nnunet.random_binary_operator", "ApplyRandomBinaryOperatorTransform", 1, strel_size=(1, 3)),
 })  # fmt: skip

@@ -5,17 +5,11 @@ native_sparse_attention_pytorch, mixture_of_experts.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
 IDS = torch.randint
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- titans_pytorch --------------------------------------------------------------------------
@@ -34,7 +28,7 @@ for _name, _kwargs in {
         _TITANS,
         f"NeuralMemory.{_name}",
         lambda k=_kwargs: (
-            _of(_TITANS, "NeuralMemory", dim=16, chunk_size=4, **k),
+            of(_TITANS, "NeuralMemory", dim=16, chunk_size=4, **k),
             (R(1, 16, 16),),
         ),
         modes=("eval",) if _name != "plain" else ("eval", "train"),
@@ -44,12 +38,12 @@ for _name in ("MemoryAttention", "FactorizedMemoryMLP", "MemorySwiGluMLP"):
         _TITANS,
         f"NeuralMemory.{_name}",
         lambda n=_name: (
-            _of(
+            of(
                 _TITANS,
                 "NeuralMemory",
                 dim=16,
                 chunk_size=4,
-                model=_of(_TITANS, n, 16, **({} if n == "MemoryAttention" else {"depth": 1})),
+                model=of(_TITANS, n, 16, **({} if n == "MemoryAttention" else {"depth": 1})),
             ),
             (R(1, 16, 16),),
         ),
@@ -58,7 +52,7 @@ for _name in ("MemoryAttention", "FactorizedMemoryMLP", "MemorySwiGluMLP"):
 
 
 def _mac(**kwargs: object) -> torch.nn.Module:
-    return _of(
+    return of(
         _TITANS, "MemoryAsContextTransformer", num_tokens=30, dim=16, depth=2, segment_len=8,
         dim_head=8, heads=2, num_residual_streams=2, **kwargs,
     )  # fmt: skip
@@ -84,7 +78,7 @@ add(
     _TITANS,
     "NestedAttention",
     lambda: (
-        _of("titans_pytorch.nested_attention", "NestedAttention", 16, dim_head=8, heads=2),
+        of("titans_pytorch.nested_attention", "NestedAttention", 16, dim_head=8, heads=2),
         (R(1, 8, 16),),
     ),
     modes=("eval",),
@@ -97,7 +91,7 @@ _RMT = "recurrent_memory_transformer_pytorch"
 
 def _rmt(**kwargs: object) -> torch.nn.Module:
     settings = {"num_tokens": 30, "depth": 2, "num_memory_tokens": 2, "seq_len": 8}
-    return _of(
+    return of(
         _RMT, "RecurrentMemoryTransformer", 16, dim_head=8, heads=2, **(settings | kwargs)
     )  # fmt: skip
 
@@ -124,7 +118,7 @@ for _name, _kwargs in {
         _RMT,
         _name,
         lambda k=_kwargs: (
-            _of(_RMT, "RecurrentMemoryTransformerWrapper", _rmt()),
+            of(_RMT, "RecurrentMemoryTransformerWrapper", _rmt()),
             (IDS(0, 30, (1, 25)),),
             k,
         ),
@@ -134,7 +128,7 @@ add(
     _RMT,
     "Wrapper.generate",
     lambda: (
-        _of(_RMT, "RecurrentMemoryTransformerWrapper", _rmt()).generate,
+        of(_RMT, "RecurrentMemoryTransformerWrapper", _rmt()).generate,
         (IDS(0, 30, (1, 10)),),
         {"length": 14},
     ),
@@ -146,7 +140,7 @@ _HIER = "simple_hierarchical_transformer"
 
 
 def _hierarchical(**kwargs: object) -> torch.nn.Module:
-    return _of(
+    return of(
         _HIER, "HierarchicalTransformer", num_tokens=30, dim=16, depth=2, seq_len=16, dim_head=8,
         heads=2, **kwargs,
     )  # fmt: skip
@@ -196,12 +190,12 @@ for _name, _kwargs in {
     add(
         _NSA,
         f"SparseAttention.{_name}",
-        lambda k=_kwargs: (_of(_NSA, "SparseAttention", **(_SPARSE | k)), (R(1, 18, 16),)),
+        lambda k=_kwargs: (of(_NSA, "SparseAttention", **(_SPARSE | k)), (R(1, 18, 16),)),
     )
 
 
 def _sparse_step() -> tuple:
-    attention = _of(_NSA, "SparseAttention", causal=True, **_SPARSE)
+    attention = of(_NSA, "SparseAttention", causal=True, **_SPARSE)
     with torch.no_grad():
         _, cache = attention(R(1, 17, 16), return_cache=True)
     return attention, (R(1, 1, 16),), {"cache": cache, "return_cache": True}
@@ -212,7 +206,7 @@ add(_NSA, "SparseAttention.step", _sparse_step, modes=("eval",))
 
 def _sparse_transformer(**kwargs: object) -> torch.nn.Module:
     settings = {key: value for key, value in _SPARSE.items() if "_" in key and key != "dim_head"}
-    return _of(
+    return of(
         f"{_NSA}.transformer", "Transformer", num_tokens=30, dim=16, depth=1, dim_head=8, heads=2,
         use_sparse_attn=True, sparse_attn_kwargs=settings, **kwargs,
     )  # fmt: skip
@@ -234,7 +228,7 @@ for _name in ("ConvLinearCompress", "GroupedMLP"):
         _NSA,
         _name,
         lambda n=_name: (
-            _of(f"{_NSA}.compress_networks", n, heads=2, dim_head=8, compress_window_size=4),
+            of(f"{_NSA}.compress_networks", n, heads=2, dim_head=8, compress_window_size=4),
             (R(1, 2, 3, 4, 8),),
         ),
         modes=("eval",),
@@ -242,7 +236,7 @@ for _name in ("ConvLinearCompress", "GroupedMLP"):
 add(
     _NSA,
     "AttentionPool",
-    lambda: (_of(f"{_NSA}.compress_networks", "AttentionPool", 8, 4), (R(1, 2, 3, 4, 8),)),
+    lambda: (of(f"{_NSA}.compress_networks", "AttentionPool", 8, 4), (R(1, 2, 3, 4, 8),)),
     modes=("eval",),
 )
 
@@ -253,12 +247,12 @@ for _policy in ("random", "all", "none"):
         "mixture_of_experts",
         f"MoE.{_policy}",
         lambda p=_policy: (
-            _of("mixture_of_experts", "MoE", 8, 4, second_policy_train=p, second_policy_eval=p),
+            of("mixture_of_experts", "MoE", 8, 4, second_policy_train=p, second_policy_eval=p),
             (R(2, 8, 8),),
         ),
     )
 add(
     "mixture_of_experts",
     "HeirarchicalMoE",
-    lambda: (_of("mixture_of_experts", "HeirarchicalMoE", 8, (2, 2)), (R(2, 8, 8),)),
+    lambda: (of("mixture_of_experts", "HeirarchicalMoE", 8, (2, 2)), (R(2, 8, 8),)),
 )

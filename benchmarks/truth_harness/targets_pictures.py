@@ -6,13 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- compressai --------------------------------------------------------------------------------
@@ -36,9 +32,9 @@ for _name, _args in {
         _CA,
         _name,
         lambda n=_name, a=_args: (
-            _of("compressai.models", n, *a)
+            of("compressai.models", n, *a)
             if n != "ScaleSpaceFlow"
-            else _of("compressai.models.video", n),
+            else of("compressai.models.video", n),
             (torch.rand(1, 3, 64, 64),)
             if n != "ScaleSpaceFlow"
             else ([torch.rand(1, 3, 128, 128), torch.rand(1, 3, 128, 128)],),
@@ -47,7 +43,7 @@ for _name, _args in {
 
 
 def _coder(method: str) -> tuple:
-    model: Any = _of("compressai.models", "MeanScaleHyperprior", 8, 12).eval()
+    model: Any = of("compressai.models", "MeanScaleHyperprior", 8, 12).eval()
     model.update()
     x = torch.rand(1, 3, 64, 64)
     if method == "compress":
@@ -61,19 +57,19 @@ add(_CA, "decompress", lambda: _coder("decompress"))
 add(
     _CA,
     "EntropyBottleneck",
-    lambda: (_of("compressai.entropy_models", "EntropyBottleneck", 4), (R(2, 4, 5, 5),)),
+    lambda: (of("compressai.entropy_models", "EntropyBottleneck", 4), (R(2, 4, 5, 5),)),
 )
 add(
     _CA,
     "EntropyBottleneck.loss",
-    lambda: (_of("compressai.entropy_models", "EntropyBottleneck", 4).loss, ()),
+    lambda: (of("compressai.entropy_models", "EntropyBottleneck", 4).loss, ()),
     grad=True,
 )
 add(
     _CA,
     "GaussianConditional",
     lambda: (
-        _of("compressai.entropy_models", "GaussianConditional", None),
+        of("compressai.entropy_models", "GaussianConditional", None),
         (R(2, 4, 5, 5), R(2, 4, 5, 5).abs(), R(2, 4, 5, 5)),
     ),
 )
@@ -81,7 +77,7 @@ add(
     _CA,
     "GaussianConditional.build_indexes",
     lambda: (
-        _of("compressai.entropy_models", "GaussianConditional", [0.1, 0.5, 1.0]).build_indexes,
+        of("compressai.entropy_models", "GaussianConditional", [0.1, 0.5, 1.0]).build_indexes,
         (R(2, 4, 5, 5).abs(),),
     ),
 )
@@ -90,7 +86,7 @@ for _metric in ("mse", "ms-ssim"):
         _CA,
         f"RateDistortionLoss.{_metric}",
         lambda m=_metric: (
-            _of("compressai.losses", "RateDistortionLoss", metric=m),
+            of("compressai.losses", "RateDistortionLoss", metric=m),
             (
                 {"likelihoods": {"y": torch.rand(1, 4, 8, 8)}, "x_hat": torch.rand(1, 3, 192, 192)},
                 torch.rand(1, 3, 192, 192),
@@ -99,7 +95,7 @@ for _metric in ("mse", "ms-ssim"):
         modes=("train",),
     )
 for _layer in ("GDN", "GDN1"):
-    add(_CA, _layer, lambda n=_layer: (_of("compressai.layers", n, 4), (R(1, 4, 8, 8),)))
+    add(_CA, _layer, lambda n=_layer: (of("compressai.layers", n, 4), (R(1, 4, 8, 8),)))
 for _name, _shape in {"rgb2ycbcr": (1, 3, 8, 8), "ycbcr2rgb": (1, 3, 8, 8),
                       "yuv_444_to_420": (1, 3, 8, 8)}.items():  # fmt: skip
     add(
@@ -140,7 +136,7 @@ add(
     "fvcore",
     "SqueezeExcitation",
     lambda: (
-        _of("fvcore.nn.squeeze_excitation", "SqueezeExcitation", 8, 4),
+        of("fvcore.nn.squeeze_excitation", "SqueezeExcitation", 8, 4),
         (R(1, 8, 4, 4),),
     ),
 )
@@ -172,7 +168,7 @@ for _name, _kwargs in {
         "piqa",
         _name,
         lambda n=_name, k=_kwargs: (
-            _of("piqa", n, **k),
+            of("piqa", n, **k),
             (torch.rand(1, 3, 192, 192),)
             if n == "TV"
             else (torch.rand(1, 3, 192, 192), torch.rand(1, 3, 192, 192)),
@@ -200,7 +196,7 @@ add(
     _PV,
     "resnet",
     lambda: (
-        _of("pytorchvideo.models", "create_resnet", model_num_class=4, head_pool_kernel_size=(2, 2, 2)),
+        of("pytorchvideo.models", "create_resnet", model_num_class=4, head_pool_kernel_size=(2, 2, 2)),
         (_video(2, 64, 64),),
     ),
 )  # fmt: skip
@@ -208,7 +204,7 @@ add(
     _PV,
     "x3d",
     lambda: (
-        _of("pytorchvideo.models.x3d", "create_x3d", input_clip_length=4, input_crop_size=64,
+        of("pytorchvideo.models.x3d", "create_x3d", input_clip_length=4, input_crop_size=64,
             model_num_class=4),
         (_video(4, 64, 64),),
     ),
@@ -217,7 +213,7 @@ add(
     _PV,
     "slowfast",
     lambda: (
-        _of("pytorchvideo.models", "create_slowfast", model_num_class=4,
+        of("pytorchvideo.models", "create_slowfast", model_num_class=4,
             head_pool_kernel_sizes=((2, 2, 2), (8, 2, 2))),
         ([_video(2, 64, 64), _video(8, 64, 64)],),
     ),
@@ -231,7 +227,7 @@ for _name, _kwargs in {
         _PV,
         _name,
         lambda k=_kwargs: (
-            _of("pytorchvideo.models", "create_multiscale_vision_transformers", spatial_size=32,
+            of("pytorchvideo.models", "create_multiscale_vision_transformers", spatial_size=32,
                 temporal_size=4, depth=2, patch_embed_dim=8, num_heads=1, head_num_classes=4,
                 embed_dim_mul=[[1, 2.0]], atten_head_mul=[[1, 2.0]],
                 pool_q_stride_size=[[1, 1, 2, 2]], pool_kv_stride_adaptive=[1, 2, 2],
@@ -250,7 +246,7 @@ for _name, _args in {
         _PV,
         _name,
         lambda n=_name, a=_args: (
-            _of("pytorchvideo.models.masked_multistream", n, *a),
+            of("pytorchvideo.models.masked_multistream", n, *a),
             (R(2, 8), torch.tensor([True, False]))
             if n == "LearnMaskedDefault"
             else (R(2, 5, 8), torch.tensor([[True] * 5, [True] * 3 + [False] * 2])),
@@ -260,7 +256,7 @@ add(
     _PV,
     "SimCLR",
     lambda: (
-        _of("pytorchvideo.models.simclr", "SimCLR", torch.nn.Linear(4, 4), torch.nn.Linear(8, 4)),
+        of("pytorchvideo.models.simclr", "SimCLR", torch.nn.Linear(4, 4), torch.nn.Linear(8, 4)),
         (R(2, 8), R(2, 8)),
     ),
 )
@@ -268,7 +264,7 @@ add(
     _PV,
     "BYOL",
     lambda: (
-        _of("pytorchvideo.models.byol", "BYOL", torch.nn.Linear(8, 4),
+        of("pytorchvideo.models.byol", "BYOL", torch.nn.Linear(8, 4),
             predictor=torch.nn.Linear(4, 4), feature_dim=4, norm=torch.nn.BatchNorm1d,
             projector=torch.nn.Linear(4, 4)),
         (R(4, 8), R(4, 8)),

@@ -5,13 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- asteroid: separation models, masks, losses ----------------------------------------------
@@ -34,13 +30,13 @@ for _name, _kwargs in {
     add(
         "asteroid",
         _name,
-        lambda n=_name, k=_kwargs: (_of("asteroid.models", n, **k), (R(1, 3200) * 0.1,)),
+        lambda n=_name, k=_kwargs: (of("asteroid.models", n, **k), (R(1, 3200) * 0.1,)),
     )
 add(
     "asteroid",
     "FasNetTAC",
     lambda: (
-        _of("asteroid.models", "FasNetTAC", n_src=2, enc_dim=8, feature_dim=8, hidden_dim=8,
+        of("asteroid.models", "FasNetTAC", n_src=2, enc_dim=8, feature_dim=8, hidden_dim=8,
             n_layers=1, tac_hidden_dim=8),
         (R(1, 2, 3200) * 0.1, torch.tensor([2])),
     ),
@@ -99,7 +95,7 @@ add(
     "asteroid",
     "SingleSrcMultiScaleSpectral",
     lambda: (
-        _of("asteroid.losses", "SingleSrcMultiScaleSpectral", n_filters=[64, 32],
+        of("asteroid.losses", "SingleSrcMultiScaleSpectral", n_filters=[64, 32],
             windows_size=[64, 32], hops_size=[16, 8]),
         (R(2, 400), R(2, 400)),
     ),
@@ -108,7 +104,7 @@ add(
     "asteroid",
     "SingleSrcPMSQE",
     lambda: (
-        _of("asteroid.losses", "SingleSrcPMSQE"),
+        of("asteroid.losses", "SingleSrcPMSQE"),
         (R(2, 257, 20).abs(), R(2, 257, 20).abs()),
     ),
 )
@@ -121,7 +117,7 @@ add(
     "asteroid",
     "SoudenMVDRBeamformer",
     lambda: (
-        _of("asteroid.dsp.beamforming", "SoudenMVDRBeamformer"),
+        of("asteroid.dsp.beamforming", "SoudenMVDRBeamformer"),
         (R(1, 2, 5, 9) + 1j * R(1, 2, 5, 9),
          torch.eye(2, dtype=torch.cfloat)[None, ..., None].repeat(1, 1, 1, 5),
          torch.eye(2, dtype=torch.cfloat)[None, ..., None].repeat(1, 1, 1, 5)),
@@ -131,7 +127,7 @@ add(
     "asteroid",
     "LambdaOverlapAdd",
     lambda: (
-        _of("asteroid.dsp.overlap_add", "LambdaOverlapAdd", lambda x: torch.cat([x, x], 1), 2,
+        of("asteroid.dsp.overlap_add", "LambdaOverlapAdd", lambda x: torch.cat([x, x], 1), 2,
             window_size=100),
         (R(1, 1, 400),),
     ),
@@ -188,7 +184,7 @@ add(
     _ADP,
     "MelSpectrogram",
     lambda: (
-        _of(_ADP, "MelSpectrogram", n_fft=64, hop_length=16, win_length=64, sample_rate=8000,
+        of(_ADP, "MelSpectrogram", n_fft=64, hop_length=16, win_length=64, sample_rate=8000,
             n_mel_channels=8, normalize_log=True),
         (R(1, 2, 640),),
     ),
@@ -201,23 +197,23 @@ _DAC = {"encoder_dim": 4, "encoder_rates": [2, 2], "decoder_dim": 8, "decoder_ra
 add(
     "dac",
     "DAC",
-    lambda: (_of("dac.model.dac", "DAC", **_DAC), (R(1, 1, 401), 44100)),
+    lambda: (of("dac.model.dac", "DAC", **_DAC), (R(1, 1, 401), 44100)),
 )
 add(
     "dac",
     "DAC.quantizer_dropout",
-    lambda: (_of("dac.model.dac", "DAC", quantizer_dropout=0.5, **_DAC), (R(2, 1, 400), 44100)),
+    lambda: (of("dac.model.dac", "DAC", quantizer_dropout=0.5, **_DAC), (R(2, 1, 400), 44100)),
 )
 add(
     "dac",
     "DAC.encode",
-    lambda: (_of("dac.model.dac", "DAC", **_DAC).eval().encode, (R(1, 1, 400), 2)),
+    lambda: (of("dac.model.dac", "DAC", **_DAC).eval().encode, (R(1, 1, 400), 2)),
 )
 add(
     "dac",
     "from_codes",
     lambda: (
-        _of("dac.nn.quantize", "ResidualVectorQuantize", 8, 3, 16, 4).from_codes,
+        of("dac.nn.quantize", "ResidualVectorQuantize", 8, 3, 16, 4).from_codes,
         (torch.randint(0, 16, (1, 3, 10)),),
     ),
 )
@@ -225,7 +221,7 @@ add(
     "dac",
     "from_latents",
     lambda: (
-        _of("dac.nn.quantize", "ResidualVectorQuantize", 8, 3, 16, 4).from_latents,
+        of("dac.nn.quantize", "ResidualVectorQuantize", 8, 3, 16, 4).from_latents,
         (R(1, 12, 10),),
     ),
 )
@@ -233,7 +229,7 @@ add(
     "dac",
     "Discriminator",
     lambda: (
-        _of("dac.model.discriminator", "Discriminator", rates=[2], periods=[2, 3],
+        of("dac.model.discriminator", "Discriminator", rates=[2], periods=[2, 3],
             fft_sizes=[64, 32]),
         (R(1, 1, 800),),
     ),
@@ -254,7 +250,7 @@ for _name, _kwargs in {
     add(
         "dac",
         _name,
-        lambda n=_name, k=_kwargs: (_of("dac.nn.loss", n, **k), _signals()),
+        lambda n=_name, k=_kwargs: (of("dac.nn.loss", n, **k), _signals()),
         modes=("train",),
     )
 
@@ -264,16 +260,16 @@ add(
     "openunmix",
     "OpenUnmix",
     lambda: (
-        _of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1, max_bin=20),
+        of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1, max_bin=20),
         (R(1, 2, 33, 6).abs(),),
     ),
 )
 
 
 def _separator(**kwargs: object) -> torch.nn.Module:
-    one = _of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1)
-    two = _of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1)
-    return _of("openunmix.model", "Separator", {"vocals": one, "drums": two}, n_fft=64, n_hop=16,
+    one = of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1)
+    two = of("openunmix.model", "OpenUnmix", nb_bins=33, hidden_size=8, nb_layers=1)
+    return of("openunmix.model", "Separator", {"vocals": one, "drums": two}, n_fft=64, n_hop=16,
                **kwargs)  # fmt: skip
 
 
@@ -300,7 +296,7 @@ add(
 add(
     "openunmix",
     "TorchSTFT",
-    lambda: (_of("openunmix.transforms", "TorchSTFT", n_fft=64, n_hop=16), (R(1, 2, 640),)),
+    lambda: (of("openunmix.transforms", "TorchSTFT", n_fft=64, n_hop=16), (R(1, 2, 640),)),
 )
 
 # --- torchlibrosa ----------------------------------------------------------------------------
@@ -309,13 +305,13 @@ _STFT = {"n_fft": 64, "hop_length": 16}
 add(
     "torchlibrosa",
     "Spectrogram",
-    lambda: (_of("torchlibrosa.stft", "Spectrogram", **_STFT), (R(2, 640),)),
+    lambda: (of("torchlibrosa.stft", "Spectrogram", **_STFT), (R(2, 640),)),
 )
 add(
     "torchlibrosa",
     "LogmelFilterBank",
     lambda: (
-        _of("torchlibrosa.stft", "LogmelFilterBank", sr=8000, n_fft=64, n_mels=8),
+        of("torchlibrosa.stft", "LogmelFilterBank", sr=8000, n_fft=64, n_mels=8),
         (R(2, 1, 40, 33).abs(),),
     ),
 )
@@ -323,7 +319,7 @@ add(
     "torchlibrosa",
     "ISTFT",
     lambda: (
-        _of("torchlibrosa.stft", "ISTFT", **_STFT),
+        of("torchlibrosa.stft", "ISTFT", **_STFT),
         (R(2, 1, 41, 33), R(2, 1, 41, 33), 640),
     ),
 )
@@ -331,14 +327,14 @@ add(
     "torchlibrosa",
     "SpecAugmentation",
     lambda: (
-        _of("torchlibrosa.augmentation", "SpecAugmentation", 8, 2, 4, 2),
+        of("torchlibrosa.augmentation", "SpecAugmentation", 8, 2, 4, 2),
         (R(2, 1, 40, 16),),
     ),
 )
 add(
     "torchlibrosa",
     "STFT",
-    lambda: (_of("torchlibrosa.stft", "STFT", **_STFT), (R(2, 640),)),
+    lambda: (of("torchlibrosa.stft", "STFT", **_STFT), (R(2, 640),)),
 )
 
 # --- vocos -----------------------------------------------------------------------------------
@@ -347,13 +343,13 @@ _BACK = {"input_channels": 8, "dim": 8, "intermediate_dim": 16, "num_layers": 2}
 
 
 def _vocos(head: str, **kwargs: object) -> torch.nn.Module:
-    return _of(
+    return of(
         "vocos.pretrained",
         "Vocos",
-        _of("vocos.feature_extractors", "MelSpectrogramFeatures", sample_rate=8000, n_fft=64,
+        of("vocos.feature_extractors", "MelSpectrogramFeatures", sample_rate=8000, n_fft=64,
             hop_length=16, n_mels=8),
-        _of("vocos.models", "VocosBackbone", **_BACK),
-        _of("vocos.heads", head, **kwargs),
+        of("vocos.models", "VocosBackbone", **_BACK),
+        of("vocos.heads", head, **kwargs),
     )  # fmt: skip
 
 
@@ -372,7 +368,7 @@ add(
     "vocos",
     "VocosBackbone.adanorm",
     lambda: (
-        _of("vocos.models", "VocosBackbone", adanorm_num_embeddings=4, **_BACK),
+        of("vocos.models", "VocosBackbone", adanorm_num_embeddings=4, **_BACK),
         (R(1, 8, 20),),
         {"bandwidth_id": torch.tensor([1])},
     ),
@@ -380,13 +376,13 @@ add(
 add(
     "vocos",
     "VocosResNetBackbone",
-    lambda: (_of("vocos.models", "VocosResNetBackbone", 8, 8, 2), (R(1, 8, 20),)),
+    lambda: (of("vocos.models", "VocosResNetBackbone", 8, 8, 2), (R(1, 8, 20),)),
 )
 add(
     "vocos",
     "MultiPeriodDiscriminator",
     lambda: (
-        _of("vocos.discriminators", "MultiPeriodDiscriminator", (2, 3)),
+        of("vocos.discriminators", "MultiPeriodDiscriminator", (2, 3)),
         (R(1, 401), R(1, 401)),
     ),
     modes=("train",),
@@ -395,7 +391,7 @@ add(
     "vocos",
     "MultiResolutionDiscriminator",
     lambda: (
-        _of("vocos.discriminators", "MultiResolutionDiscriminator", (64, 32)),
+        of("vocos.discriminators", "MultiResolutionDiscriminator", (64, 32)),
         (R(1, 400), R(1, 400)),
     ),
     modes=("train",),
@@ -404,7 +400,7 @@ add(
     "vocos",
     "MelSpecReconstructionLoss",
     lambda: (
-        _of("vocos.loss", "MelSpecReconstructionLoss", 8000, 64, 16, 8),
+        of("vocos.loss", "MelSpecReconstructionLoss", 8000, 64, 16, 8),
         (R(1, 640), R(1, 640)),
     ),
 )
@@ -413,7 +409,7 @@ for _loss in ("GeneratorLoss", "DiscriminatorLoss", "FeatureMatchingLoss"):
         "vocos",
         _loss,
         lambda n=_loss: (
-            _of("vocos.loss", n),
+            of("vocos.loss", n),
             {
                 "GeneratorLoss": ([R(1, 5), R(1, 5)],),
                 "DiscriminatorLoss": ([R(1, 5), R(1, 5)], [R(1, 5), R(1, 5)]),

@@ -8,14 +8,10 @@ import sys
 from importlib import import_module
 
 import torch
-from registry import add
+from registry import add, of
 
 R = torch.randn
 IDS = torch.randint
-
-
-def _of(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 # --- diffsptk --------------------------------------------------------------------------------
@@ -72,7 +68,7 @@ for _name, (_args, _kwargs, _inputs) in {
         _SPTK,
         _name,
         lambda n=_name, a=_args, k=_kwargs, i=_inputs: (
-            _of(_SPTK, n.split(".")[0], *a, **k),
+            of(_SPTK, n.split(".")[0], *a, **k),
             i(),
         ),
         modes=("eval",),
@@ -84,8 +80,8 @@ _WHISPER = "whisper"
 
 
 def _whisper(vocabulary: int = 30) -> torch.nn.Module:
-    dims = _of("whisper.model", "ModelDimensions", 80, 10, 8, 2, 1, vocabulary, 12, 8, 2, 2)
-    return _of("whisper.model", "Whisper", dims).eval()
+    dims = of("whisper.model", "ModelDimensions", 80, 10, 8, 2, 1, vocabulary, 12, 8, 2, 2)
+    return of("whisper.model", "Whisper", dims).eval()
 
 
 def _tokenizer() -> object:
@@ -108,7 +104,7 @@ def _cached() -> tuple:
 
 
 def _decoder(name: str, *args: object) -> object:
-    return _of("whisper.decoding", name, *args)
+    return of("whisper.decoding", name, *args)
 
 
 def _beam() -> tuple:
@@ -174,7 +170,7 @@ _SYNTH = "torchsynth"
 
 
 def _config() -> object:
-    return _of(
+    return of(
         f"{_SYNTH}.config", "SynthConfig", 2, 4000, 0.2, 100, reproducible=False
     )  # fmt: skip
 
@@ -187,11 +183,11 @@ def _voice() -> torch.nn.Module:
     # The module that this package imports has moved since.
     name = "pytorch_lightning.core.lightning"
     sys.modules.setdefault(name, import_module("pytorch_lightning.core.module"))
-    return _of(f"{_SYNTH}.synth", "Voice", _config())
+    return of(f"{_SYNTH}.synth", "Voice", _config())
 
 
 def _synth(name: str, *args: object, **kwargs: object) -> torch.nn.Module:
-    return _of(f"{_SYNTH}.module", name, _config(), *args, **kwargs)
+    return of(f"{_SYNTH}.module", name, _config(), *args, **kwargs)
 
 
 for _name, _build in {
@@ -256,7 +252,7 @@ for _name in ("dct", "idct", "dct1", "idct1"):
         "torch_dct",
         f"LinearDCT.{_name}",
         lambda n=_name: (
-            _of("torch_dct", "LinearDCT", 5, n, **({"norm": "ortho"} if "1" not in n else {})),
+            of("torch_dct", "LinearDCT", 5, n, **({"norm": "ortho"} if "1" not in n else {})),
             (R(2, 5),),
         ),
         modes=("eval",),
