@@ -141,15 +141,16 @@ def _makes_function(function: FunctionInfo) -> bool:
 
 
 def _is_operator(base: ast.expr) -> bool:
-    name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
-    return name == "Function"
+    return _last_name(base) == "Function"
 
 
 def _is_tensor(param: ast.arg) -> bool:
-    kind = param.annotation
-    return isinstance(kind, (ast.Name, ast.Attribute)) and "Tensor" in (
-        kind.id if isinstance(kind, ast.Name) else kind.attr
-    )
+    return "Tensor" in _last_name(param.annotation)
+
+
+def _last_name(node: ast.expr | None) -> str:
+    """Return what `a.b.c`, or `c`, ends in; "" for other expressions."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def speaks_of_tensors(node: ast.AST) -> bool:

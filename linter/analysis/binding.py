@@ -182,9 +182,10 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Fact) -> None:
                 base.kind, (*items, (index.value, value)), base.key, base.elem, base.exact
             )
         else:
-            elem = value if base.exact and not base.items else join(base.elem, value)
             if isinstance(value, Unknown) and not base.exact:
                 elem = base.elem  # what the dict is declared to hold
+            else:
+                elem = value if base.exact and not base.items else join(base.elem, value)
             new = Mapping(base.kind, base.items, join(base.key, index), elem, False)
         frame.put(path, new)
     elif isinstance(base, Unknown) and isinstance(index, Const) and isinstance(index.value, str):

@@ -65,9 +65,7 @@ def callee_of(frame: Frame, function: Fact) -> Callee:
         info: FunctionInfo = function.function  # type: ignore[attr-defined]
         if not DISABLING.isdisjoint(info.decorator_names):
             return Callee("torch.compiler.disable", project=info)
-        if not _JITS.isdisjoint(info.decorator_names) and (
-            jit := machine_code(frame.analyzer, info)
-        ):
+        if jit := machine_code(frame.analyzer, info):
             return _named_callee(jit, True)
         return Callee("", function.bound, info)  # type: ignore[attr-defined]
     if kind is Instance:

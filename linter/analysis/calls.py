@@ -108,12 +108,11 @@ def _takes(frame: Frame, choice: Fact, given: Arguments) -> bool:
     method = find_method(frame.analyzer, choice.cls, "forward" if choice.module else "__call__")
     if method is None or method.decorator_names:
         return True
-    spec = method.node.args
-    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
+    takes = method.signature
+    names = takes.positional[1:]
     if len(given.args) > len(names):
-        return spec.vararg is not None
-    required = names[len(given.args) : len(names) - len(spec.defaults)]
-    return all(name in given.kwargs for name in required)
+        return bool(takes.vararg)
+    return all(n in takes.defaults or n in given.kwargs for n in names[len(given.args) :])
 
 
 def _call_one(frame: Frame, node: ast.Call, function: Fact, given: Arguments, only: bool) -> Fact:

@@ -49,16 +49,16 @@ def _closed(name: str) -> bool:
     return name in ("torch.nn.Module", "torch.nn.modules.module.Module", "typing.NamedTuple")
 
 
+# LightningModule is nn.Module under a name of its own, in whichever package it is found.
+_MODULES = ("torch.nn.Module", ".LightningModule")
+
+
 def is_module_class(analyzer: Analyzer, cls: ClassInfo) -> bool:
     """Say whether instances are nn.Modules."""
     return any(
         name.endswith(_MODULES) or analyzer.torch.module(name) is not None
         for name in resolve_ancestry(analyzer, cls).external
     )
-
-
-# LightningModule is nn.Module under a name of its own, in whichever package it is found.
-_MODULES = ("torch.nn.Module", ".LightningModule")
 
 
 def find_method(analyzer: Analyzer, cls: ClassInfo, name: str) -> FunctionInfo | None:

@@ -72,7 +72,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Fact:
     found = members.attribute_of(frame, node, base)
     if plain and type(base) is Unknown and type(found) is BoundMethod:
         tells.told_by_use(frame, holder, found)  # type: ignore[arg-type]
-    elif plain and node.attr in ("dtype", "device") and type(base) is Unknown:
+    elif plain and node.attr in tells.BOTH and type(base) is Unknown:
         tells.told_by_both(frame, holder)  # type: ignore[arg-type]
     return found
 

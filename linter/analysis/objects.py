@@ -23,6 +23,7 @@ from ...rules.base.facts import (
     join_all,
     options,
 )
+from ...rules.torch_facts import NUMPY_COUNTING
 from .dtypes import BOOL
 from .frame import Frame
 from .operators import boolean
@@ -55,8 +56,6 @@ _ELEMENTWISE = frozenset(
     "ceil floor rint round sqrt cbrt exp exp2 log log2 log10 log1p abs absolute sign power lcm gcd "
     "mod remainder floor_divide maximum minimum clip isnan isinf isfinite isclose".split()
 )
-# Ranks of what they give whose number of elements or rows depends on data.
-_COUNTING = {"where": 1, "nonzero": 1, "flatnonzero": 1, "argwhere": 2, "unique": 1}
 _PLAIN = (Const, Static, ShapeInt, Sequence)
 GRAD_MODES = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"}
@@ -194,8 +193,9 @@ def numpy_call(
         return Static("dtype")
     if last in ("isscalar", "iscomplexobj", "isrealobj", "issubdtype", "can_cast"):
         return Static("bool")
-    if (rank := _COUNTING.get(last)) is not None and (last != "where" or len(values) == 1):
-        # Whatever goes in, a tensor is made of it, and how much comes out depends on data
+    if (rank := NUMPY_COUNTING.get(f"numpy.{last}")) is not None and (
+        last != "where" or len(values) == 1
+    ):
         found = Array(rank, "" if last == "unique" else "int", origin=at(frame, node, None))
         if last in ("where", "nonzero"):
             return Sequence("tuple", None, found)

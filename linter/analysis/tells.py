@@ -56,6 +56,7 @@ TENSOR_METHODS = frozenset(
     "untyped_storage mm tanh unfold chunk expand norm argmax argmin "
     "device_mesh item new requires_grad".split()
 ) - {"device_mesh", "requires_grad", "new", "item", "exp", "abs"}
+BOTH = frozenset({"dtype", "device"})  # of which other things have one
 _REDUCING = frozenset({"min", "max", "mean", "sum", "std", "var", "any", "all"})
 _PROPERTIES = frozenset({"is_cuda", "mT", "grad_fn", "is_leaf", "is_sparse", "requires_grad"})
 
@@ -100,7 +101,7 @@ def use_tells(analyzer: Analyzer, info: FunctionInfo, names: set[str]) -> dict[s
         found = next(filter(None, (_tell(analyzer, info, node) for node in told)), None)
         if found is not None:
             result[name] = found
-        elif {"dtype", "device"} <= {getattr(node, "attr", "") for node in nodes}:
+        elif {getattr(node, "attr", "") for node in nodes} >= BOTH:
             result[name] = Tensor(role="input", sure=False)
     for name, node in reduced.items():
         if name not in result and name not in strings and node.lineno <= rebound.get(name, 1 << 30):
@@ -301,7 +302,7 @@ def told_by_both(frame: Frame, holder: ast.Name) -> None:
         and type(node.value) is ast.Name
         and node.value.id == holder.id
     }
-    if {"dtype", "device"} <= read:
+    if read >= BOTH:
         origin = frame.origin(
             holder, f"used as a tensor: `{holder.id}.dtype`, `{holder.id}.device`"
         )

@@ -76,6 +76,10 @@ _SAME = frozenset(
 )
 
 
+# Of one tensor they make one, of several a tuple.
+_AT_LEAST = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
+
+
 def tensor_call(
     frame: Frame,
     node: ast.Call,
@@ -127,10 +131,6 @@ def tensor_call(
     if last in _AT_LEAST and args and all(isinstance(arg, (Tensor, Array)) for arg in args):
         kind = "tensor" if len(args) == 1 else "tensors"
     return _result(frame, node, name, last, kind, inputs, values, args, kwargs, parent, sure)
-
-
-# Of one tensor they make one, of several a tuple.
-_AT_LEAST = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
 
 
 def sparse(last: str, method: bool) -> bool:

@@ -126,7 +126,7 @@ def _meeting(left: Fact, right: Fact) -> Fact | None:
 
 
 def _sequences(a: Sequence, b: Sequence) -> Fact | None:
-    if _KINDS.get(a.kind, a.kind) != _KINDS.get(b.kind, b.kind) or a.kind not in _KINDS:
+    if a.kind not in _KINDS or _KINDS[a.kind] != _KINDS.get(b.kind):
         return None
     if a.items is not None and b.items is not None:
         if len(a.items) != len(b.items):

@@ -21,16 +21,11 @@ from ..base import (
     options,
 )
 from ..base.reading import among
-from ..torch_facts import TorchFacts
+from ..torch_facts import NUMPY_COUNTING, TorchFacts
 
 METHOD = "torch.Tensor."
 ARRAY_METHOD = "numpy.ndarray."
 OPERATIONS = ("torch.", "numpy.")  # what `operation` names starts with one of these
-# NumPy functions that end the graph whatever goes in: Dynamo makes a tensor of a list, too, and how
-# many elements come out depends on it.
-_COUNTING = frozenset(
-    {"numpy." + name for name in "where nonzero argwhere flatnonzero unique".split()}
-)
 
 
 def held(fact: Fact) -> Tensor | Array | None:
@@ -122,7 +117,7 @@ def traced(call: ast.Call, callee: Callee, ctx: Context) -> Fact | None:
     fact = subject(call, callee, ctx)
     if callee.name.startswith("torch."):
         return fact
-    return held(fact) or (fact if callee.name in _COUNTING else None)
+    return held(fact) or (fact if callee.name in NUMPY_COUNTING else None)
 
 
 def require_told(call: ast.Call, ctx: Context) -> None:

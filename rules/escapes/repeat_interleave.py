@@ -93,7 +93,7 @@ def f(x: torch.Tensor, counts: torch.Tensor):
     )
 
     def check(self, node: ast.AST, ctx: Context) -> Iterator[Sighting]:
-        """Yield a sighting when the counts are a tensor and no total is given."""
+        """Yield a sighting when the counts are a tensor, and the total is none or one too."""
         assert isinstance(node, ast.Call)
         found = operator_call(node, ctx, self.operations)
         if found is None or any(k.arg is None for k in node.keywords):

@@ -25,7 +25,14 @@ from typing import Any
 
 from .overloads import matching
 
-__all__ = ["GraphBreak", "TorchFacts", "installed_torch", "known_versions", "load"]
+__all__ = [
+    "NUMPY_COUNTING",
+    "GraphBreak",
+    "TorchFacts",
+    "installed_torch",
+    "known_versions",
+    "load",
+]
 
 SKIPPED = "GB0007"  # "Attempted to call function marked as skipped", in every version so far
 _DATA = Path(__file__).parent / "data"
@@ -34,6 +41,15 @@ _ATEN = "torch.ops.aten."
 # ``torch-2.13.0+cpu.dist-info``, ``torch-2.13.0-py3.11.egg-info``
 _METADATA = re.compile(r"torch-(\d[^-]*?)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
 
+# NumPy functions that end the graph whatever goes in (Dynamo makes a tensor of a list, too), since
+# how many elements or rows come out depends on it; with the rank of the arrays they give.
+NUMPY_COUNTING = {
+    "numpy.where": 1,
+    "numpy.nonzero": 1,
+    "numpy.flatnonzero": 1,
+    "numpy.argwhere": 2,
+    "numpy.unique": 1,
+}
 
 # kind, what Dynamo does, tags, those that `tags` tells of
 Row = tuple[str, str, frozenset[str], frozenset[str]]
