@@ -12,7 +12,7 @@ from .errors import LoweringError
 from .fuse.collapse import collapse
 from .fuse.fuse import fuse
 from .fuse.reuse import takeovers
-from .ir.nodes import Buffer, Call, Constant, Contraction, Graph, Loop, Nest
+from .ir.nodes import Buffer, Call, Constant, Contraction, Convolution, Graph, Loop, Nest
 from .ir.values import Values
 from .ir.verify import verify
 from .ops.control import hosted, writes
@@ -24,6 +24,7 @@ from .runtime.program import Part, Program, Writer
 from .settings import Settings
 from .triton.contraction import emit_contraction
 from .triton.emit import Emitted, emit
+from .triton.images import emit_convolution
 from .triton.loop import emit_loop
 
 log = logging.getLogger("compile_lint.lowering")
@@ -66,6 +67,9 @@ def _part(
             emitted[k] = emit_contraction(node, unaligned, node.tf32)
             if node.tf32:
                 exact[k] = emit_contraction(node, unaligned, False)
+        elif isinstance(node, Convolution):
+            emitted[k] = emit_convolution(node, lowerer.values, buffers, unaligned, True)
+            exact[k] = emit_convolution(node, lowerer.values, buffers, unaligned, False)
         elif isinstance(node, Nest):
             emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
     takes = takeovers(graph, lowerer.values, settings.interpret)
@@ -132,5 +136,5 @@ def _unaligned(graph: Graph) -> frozenset[str]:
     Launches check what was promised, and run another build of the kernel where it doesn't hold.
     """
     calls = [node for node in graph.nodes if isinstance(node, Call)]
-    windows = [call for call in calls if not isinstance(call, Contraction)]
+    windows = [call for call in calls if not isinstance(call, (Contraction, Convolution))]
     return frozenset(b.name for call in windows if may_alias(call.target) for _, b in call.outputs)

@@ -188,6 +188,35 @@ class Contraction(Call):
         return f"{self.result} = {self.kind} of {self.left.buffer.name} × {self.right.buffer.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Convolution(Call):
+    """A convolution of images whose channels are neighbours, by a kernel of ours on tensor cores.
+
+    Attributes:
+        operand: The images' value at the loop variables d0 (image), d1 (channel), d2 (line) and
+            d3 (column): a load, or what is made of loads.
+        size: Of the result: [count, rows, height, width].
+        channels: Of the images.
+        weights: [rows, channels, window, window], the channels of each tap side by side.
+        window: The window's side; its taps lie a pixel apart and are centred.
+        store: Where the result goes, and its value, made of "product" and loads at the same
+            variables (d1: the row).
+        rounded: The operand lies in memory as TF32 holds it.
+    """
+
+    operand: Value = field(kw_only=True)
+    size: tuple[Expr, ...] = field(kw_only=True)
+    channels: Expr = field(kw_only=True)
+    weights: View = field(kw_only=True)
+    window: int = field(kw_only=True)
+    store: Store = field(kw_only=True)
+    rounded: bool = field(kw_only=True)
+
+    def __str__(self) -> str:
+        taps = f"{self.window}×{self.window} of {self.operand}"
+        return f"product = {self.weights.buffer.name} × {taps}\n    {self.store}"
+
+
 @dataclass(slots=True)
 class Graph:
     """A lowered graph. Printable; `ir.verify` says what must hold."""

@@ -17,6 +17,7 @@ from ..ir import index as ix
 from ..ir.nodes import Call, Contraction, Ref, View
 from ..ir.values import Value, Values
 from ..triton.contraction import LARGEST, parts_of
+from .images import image_convolution
 from .lazy import Lazy
 from .origins import origin_of
 from .table import lowering
@@ -38,6 +39,8 @@ def convolution(
     *geometry: Any,
 ) -> Lazy:
     """The convolution, and its bias at each point of what reads it."""
+    if lower.layout.turned:
+        return image_convolution(lower, node, x, weight, bias, geometry)
     window = _window(lower, x, weight, geometry)
     images, weights = _by_channel(lower, x), _by_channel(lower, weight)
     size = (x.size[0], weight.size[0], *x.size[2:])
@@ -92,8 +95,6 @@ def _window(lower: Any, x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
     stride, padding, dilation, transposed, _, groups = geometry
     if not lower.tensor_cores:
         raise LoweringError("a convolution where there are no tensor cores for float32")
-    if lower.layout.turned:
-        raise LoweringError("a convolution of images that are kept channels-last")
     if x.dtype != torch.float32 or weight.dtype != torch.float32:
         raise LoweringError(f"a convolution of {x.dtype}")
     if len(x.size) != 4 or not ix.is_static((*x.size, *weight.size)):

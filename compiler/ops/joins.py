@@ -30,6 +30,9 @@ def between(values: Values, i: Expr, low: Expr, high: Expr, size: Expr) -> Value
 
 @lowering("aten.cat")
 def cat(lower: Any, node: torch.fx.Node, tensors: Sequence[Lazy], dim: int = 0) -> Lazy:
+    window = lower.homes.joined(lower, node, tensors)
+    if window is not None:
+        return window
     result = node.meta["val"]
     values: Values = lower.values
     size = lower.size_of(node)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import sympy
 import torch
 from sympy import Expr, Integer, Symbol
 from torch.fx.experimental.symbolic_shapes import ConvertIntKey
@@ -15,9 +16,11 @@ from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
 from ..ir import index as ix
-from ..ir.nodes import Buffer, Call, Constant, Graph, Ref, View
+from ..ir.nodes import Buffer, Call, Constant, Convolution, Graph, Ref, Store, View
 from ..ir.values import Value
 from .control import hosted, writes
+from .homes import Homes
+from .images import absorbed
 from .layout import Layout, dense_stride
 from .lazy import Lazy
 from .nests import NestBuilder
@@ -37,6 +40,8 @@ class Lowerer(NestBuilder):
         fallbacks: Names of the operators left to ATen, in order.
         tensor_cores: The kernels' GPU multiplies float32 on tensor cores, in TF32.
         tf32: The user allows convolutions in TF32.
+        homes: The places of tensors that are made where they are joined.
+        open: By their buffers, convolutions that may still write what is made of their result.
     """
 
     def __init__(
@@ -54,6 +59,8 @@ class Lowerer(NestBuilder):
         self.tensor_cores = tensor_cores
         self.tf32 = tf32
         self.layout = Layout(gm, tensor_cores, tf32, saved)
+        self.homes = Homes(gm, self.layout)
+        self.open: dict[str, Convolution] = {}
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
@@ -134,13 +141,14 @@ class Lowerer(NestBuilder):
         else:
             attempt = None
         if attempt is not None:
-            before, homes = len(self.graph.nodes), len(self._homes)
+            before, homes, opened = list(self.graph.nodes), len(self._homes), dict(self.open)
             try:
                 self._env[node] = attempt(self, node)
                 return
             except LoweringError as error:
                 log.info("%s isn't lowered: %s", node.target, error)
-                del self.graph.nodes[before:]
+                self.graph.nodes[:] = before
+                self.open = opened
                 while len(self._homes) > homes:  # they lay in buffers of these nests
                     self._homes.popitem()
         self._env[node] = self._by_aten(node)
@@ -154,21 +162,27 @@ class Lowerer(NestBuilder):
         if not may_alias(node.target):
             result = pytree.tree_map_only(Lazy, lambda x: self._unshared(x, known), result)
         if isinstance(result, tuple):
-            readers = [_readers_of_part(node, k) for k in range(len(result))]
             return tuple(
-                None if r is None else self._settled(node, r, e, n)
-                for r, e, n in zip(result, expected, readers)
+                None if r is None else self._settled(node, r, e, _parts(node, k))
+                for k, (r, e) in enumerate(zip(result, expected))
             )
-        return self._settled(node, result, expected, len(node.users))
+        return self._settled(node, result, expected, [node])
 
     def _unshared(self, x: Lazy, known: int) -> Lazy:
         """x as a tensor of its own, where its operator promises one: no window on known memory."""
         if x.view is None or x.view.buffer.name in self.made[known:]:
             return x
+        if self.homes.holds(x.view.buffer.name):  # nothing else reads what is there
+            return x
         return Lazy(x.size, x.dtype, x.device, x.at)
 
-    def _settled(self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor, readers: int) -> Lazy:
-        """x traced once, so that what it can't do is known now, and kept if many will read it."""
+    def _settled(
+        self, node: torch.fx.Node, x: Lazy, expected: torch.Tensor, names: Sequence[torch.fx.Node]
+    ) -> Lazy:
+        """x traced once, so that what it can't do is known now, and kept if many will read it.
+
+        `names` are the nodes that stand for x.
+        """
         if x.size != ix.exprs(expected.shape) or x.dtype != expected.dtype:
             raise LoweringError(
                 f"gave {x.dtype}{list(x.size)}, not {expected.dtype}{list(expected.shape)}"
@@ -185,7 +199,10 @@ class Lowerer(NestBuilder):
         if 0 in x.size:
             return x
         traced = x.at(index)
-        if readers > 1 and not _cheap(traced):
+        home = self.homes.place(self, names[0]) if names else None
+        if home is not None:
+            return self.lazy(self.realize_in(x, home))
+        if sum(len(name.users) for name in names) > 1 and not _cheap(traced):
             return self.lazy(self.realize(x, self.layout.stride(node, expected)))
         return x
 
@@ -307,6 +324,24 @@ class Lowerer(NestBuilder):
             return View(view.buffer, x.size, stride)
         return self.realize(x, stride)
 
+    def realize_in(self, x: Lazy, place: View) -> View:
+        """x in a place of its own in a buffer that others are made in, too."""
+        known = self._homes.get((id(x), place))
+        if x.view == place or known is not None:
+            return place
+        index, variables = self.variables("d", x.size, range(len(x.size)))
+        order = [d for d in (0, 2, 3, 1) if d in variables]  # channels are neighbours
+        self.loops = {variables[d]: x.size[d] for d in order}
+        position = sympy.expand(ix.flat(index, place.stride, place.offset))
+        store = Store(place.buffer, position, x.at(index))
+        if not self._absorbed(store):
+            self._add(store, inplace=self.homes.inplace(self, place.buffer))
+        self._homes[(id(x), place)] = (x, place)
+        return place
+
+    def _absorbed(self, store: Store) -> bool:
+        return bool(self.open) and absorbed(self, store, self.loops)
+
     # Small parts.
 
     def operand(self, x: Any) -> Any:
@@ -366,10 +401,10 @@ def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
     return bindings
 
 
-def _readers_of_part(node: torch.fx.Node, part: int) -> int:
-    """How many nodes read one of the tensors in a node's result."""
+def _parts(node: torch.fx.Node, part: int) -> list[torch.fx.Node]:
+    """The nodes that stand for one of the tensors in a node's result."""
     parts = [user for user in node.users if user.target is operator.getitem]
-    return sum(len(user.users) for user in parts if user.args[1] == part)
+    return [user for user in parts if user.args[1] == part]
 
 
 def _cheap(value: Value) -> bool:

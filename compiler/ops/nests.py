@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import sympy
 import torch
@@ -32,7 +33,7 @@ class NestBuilder:
         self.values = Values()
         self.loops: dict[Symbol, Expr] = {}
         self._node: torch.fx.Node | None = None
-        self._homes: dict[tuple, tuple[Lazy, View]] = {}
+        self._homes: dict[tuple[int, Any], tuple[Lazy, View]] = {}
         self._count = 0
         self.made: list[str] = []
 
@@ -75,10 +76,15 @@ class NestBuilder:
         order = sorted(variables, key=lambda d: _rank_of(stride[d], d))
         self.loops = {variables[d]: x.size[d] for d in order}
         store = Store(buffer, sympy.expand(ix.flat(index, stride)), x.at(index))
-        self._add(store)
+        if not self._absorbed(store):
+            self._add(store)
         view = View(buffer, x.size, stride)
         self._homes[(id(x), stride)] = (x, view)  # x is kept, so that its id stays its own
         return view
+
+    def _absorbed(self, store: Store) -> bool:
+        """Whether a node that is there already will write this."""
+        return False
 
     def reduction(
         self,

@@ -149,6 +149,7 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "i0": library("cyl_bessel_i0"),
     "i1": library("cyl_bessel_i1"),
     "ndtri": library("normcdfinv"),
+    "to_tf32": ours("to_tf32"),
     "mantissa": ours("mantissa"),
     "exponent": ours("exponent"),
     "zeta_sum": ours("zeta_sum"),

@@ -64,7 +64,7 @@ def test_images_given_channels_last(network: nn.Module) -> None:
     run, _ = compiled(network)
     with torch.no_grad():
         for a, b in zip(network(images), run(images), strict=True):
-            torch.testing.assert_close(a, b)
+            torch.testing.assert_close(a, b, rtol=1e-2, atol=1e-3)  # in TF32
 
 
 def test_training_keeps_the_layout_that_was_traced(network: nn.Module) -> None:
