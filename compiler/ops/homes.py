@@ -33,9 +33,9 @@ class Homes:
         families: dict[torch.fx.Node, list[torch.fx.Node]] = {}
         for node in gm.graph.nodes:
             if layout.turned and node.target is JOIN and _along_channels(node):
-                families.setdefault(node.args[0][0], []).append(node)
+                families.setdefault(_parts(node)[0], []).append(node)
         for joins in families.values():
-            self._settle(sorted(joins, key=lambda join: len(join.args[0])))
+            self._settle(sorted(joins, key=lambda join: len(_parts(join))))
 
     def place(self, lower: Any, node: torch.fx.Node) -> View | None:
         """Where a node's tensor belongs, or a join's window; None for all others."""
@@ -57,7 +57,7 @@ class Homes:
         window = self.place(lower, node)
         if window is None:
             return None
-        for given, part in zip(node.args[0], parts, strict=True):  # type: ignore[arg-type]
+        for given, part in zip(_parts(node), parts, strict=True):
             lower.realize_in(part, self.place(lower, given))
         return lower.lazy(window)
 
@@ -74,9 +74,9 @@ class Homes:
 
     def _settle(self, joins: list[torch.fx.Node]) -> None:
         *shorter, longest = joins
-        parts = list(longest.args[0])  # type: ignore[arg-type]
-        nested = all(list(j.args[0]) == parts[: len(j.args[0])] for j in shorter)  # type: ignore
-        lengths = {len(join.args[0]) for join in joins}  # type: ignore[arg-type]
+        parts = _parts(longest)
+        nested = all(_parts(join) == parts[: len(_parts(join))] for join in shorter)
+        lengths = {len(_parts(join)) for join in joins}
         if not shorter or not nested or len(lengths) < len(joins) or len(set(parts)) < len(parts):
             return
         dtype = longest.meta["val"].dtype
@@ -93,12 +93,15 @@ class Homes:
             self._longest[join] = longest
 
 
+def _parts(join: torch.fx.Node) -> list[torch.fx.Node]:
+    return list(join.args[0])  # type: ignore[arg-type]
+
+
 def _along_channels(node: torch.fx.Node) -> bool:
     value = node.meta["val"]
     dim = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
     images = value.dim() == 4 and dim in (1, -3) and ix.is_static(ix.exprs(value.shape))
-    parts = [part.meta["val"] for part in node.args[0]]  # type: ignore[union-attr]
-    sizes: list[tuple[Expr, ...]] = [ix.exprs(part.shape) for part in parts]
+    sizes: list[tuple[Expr, ...]] = [ix.exprs(part.meta["val"].shape) for part in _parts(node)]
     return images and all(len(size) == 4 and ix.is_static(size) for size in sizes)
 
 
