@@ -68,8 +68,9 @@ def _part(
             if node.tf32:
                 exact[k] = emit_contraction(node, unaligned, False)
         elif isinstance(node, Convolution):
-            emitted[k] = emit_convolution(node, lowerer.values, buffers, unaligned, True)
-            exact[k] = emit_convolution(node, lowerer.values, buffers, unaligned, False)
+            emitted[k] = emit_convolution(node, lowerer.values, buffers, unaligned, node.tf32)
+            if node.tf32:
+                exact[k] = emit_convolution(node, lowerer.values, buffers, unaligned, False)
         elif isinstance(node, Nest):
             emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
     takes = takeovers(graph, lowerer.values, settings.interpret)

@@ -202,6 +202,7 @@ class Convolution(Call):
         store: Where the result goes, and its value, made of "product" and loads at the same
             variables (d1: the row).
         rounded: The operand lies in memory as TF32 holds it.
+        tf32: One pass in TF32 is enough; else three passes give float32's own accuracy.
     """
 
     operand: Value = field(kw_only=True)
@@ -211,6 +212,7 @@ class Convolution(Call):
     window: int = field(kw_only=True)
     store: Store = field(kw_only=True)
     rounded: bool = field(kw_only=True)
+    tf32: bool = field(kw_only=True)
 
     def __str__(self) -> str:
         taps = f"{self.window}×{self.window} of {self.operand}"

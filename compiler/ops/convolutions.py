@@ -16,13 +16,13 @@ from ..errors import LoweringError
 from ..ir import index as ix
 from ..ir.nodes import Call, Contraction, Ref, View
 from ..ir.values import Value, Values
-from ..triton.contraction import LARGEST, parts_of
+from ..triton.contraction import parts_of
+from .geometry import products_of, window_side
 from .images import image_convolution
 from .lazy import Lazy
 from .origins import origin_of
 from .table import lowering
 
-SHORTEST = 16  # terms, rows and columns that a tensor core takes at once
 # With more, cuDNN is faster; by measurement on an H200, layers of DenseNet-121 and ResNet-50.
 MOST_WINDOW_PIXELS = 1024  # of a 3×3 convolution
 MOST_ROWS = 512  # an image is read again for every 32 of them
@@ -92,22 +92,12 @@ def _window(lower: Any, x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
     Raises:
         LoweringError: It's a convolution that ATen does better, or that isn't written here.
     """
-    stride, padding, dilation, transposed, _, groups = geometry
     if not lower.tensor_cores:
         raise LoweringError("a convolution where there are no tensor cores for float32")
     if x.dtype != torch.float32 or weight.dtype != torch.float32:
         raise LoweringError(f"a convolution of {x.dtype}")
-    if len(x.size) != 4 or not ix.is_static((*x.size, *weight.size)):
-        raise LoweringError("a convolution of another rank, or of sizes that aren't known")
-    side = int(weight.size[2])
-    square = side == int(weight.size[3]) and side in (1, 3)
-    plain = all(s == 1 for s in (*stride, *dilation)) and all(p == side // 2 for p in padding)
-    if not (square and plain) or transposed or groups != 1:
-        raise LoweringError("a convolution with another window")
-    count, channels, height, width = (int(n) for n in x.size)
-    rows, pixels = int(weight.size[0]), count * height * width
-    if min(channels, rows, pixels) < SHORTEST or max(channels, rows) * pixels > LARGEST:
-        raise LoweringError("a convolution too small or too large for 32-bit addresses")
+    side = window_side(x.size, weight.size, geometry)
+    rows, channels, pixels = products_of(x.size, weight.size)
     slow = rows > MOST_ROWS or (lower.tf32 and rows * channels * pixels > MOST_PRODUCTS_IN_TF32)
     if slow or (side > 1 and (pixels > MOST_WINDOW_PIXELS or lower.tf32)):
         raise LoweringError("a convolution that cuDNN does faster")

@@ -19,16 +19,12 @@ from ..ir import index as ix
 from ..ir.nodes import Convolution, Store, View
 from ..ir.values import Value, Values
 from ..triton.images import SCALARS, image_load
+from .geometry import image_side
 from .layout import channels_last
 from .lazy import Lazy
 from .origins import origin_of
 
-SHORTEST = 16  # terms, rows and pixels that a tensor core takes at once
-# With more, cuDNN is faster; by measurement on an H200, layers of DenseNet-121 and ResNet-50.
-MOST_PRODUCTS = 620_000_000
-MOST_ROWS_OF_WINDOWS = 64
 MOST_VALUES = 24  # of an operand, worked out again for each block of rows
-LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 
 
 def image_convolution(
@@ -39,7 +35,7 @@ def image_convolution(
     Raises:
         LoweringError: It's a convolution that ATen does better, or that isn't written here.
     """
-    window = _window(lower, x, weight, geometry)
+    window = _window(x, weight, geometry)
     weights = _weights(lower, weight)
     operand, rounded = _operand(lower, node, x, window)
     size = (x.size[0], weight.size[0], *x.size[2:])
@@ -67,6 +63,7 @@ def image_convolution(
             window=window,
             store=store,
             rounded=rounded,
+            tf32=lower.tf32,
         )
     )
     if home is None and len(node.users) == 1:
@@ -130,26 +127,10 @@ def _fits(value: Value, size: Sequence[Expr]) -> bool:
     return value.op == "const" or (value.op in SCALARS and value.dtype != torch.float64)
 
 
-def _window(lower: Any, x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
-    stride, padding, dilation, transposed, _, groups = geometry
-    if x.dtype != torch.float32 or weight.dtype != torch.float32 or not lower.tf32:
+def _window(x: Lazy, weight: Lazy, geometry: Sequence[Any]) -> int:
+    if x.dtype != torch.float32 or weight.dtype != torch.float32:
         raise LoweringError("a convolution that cuDNN does faster in half precision")
-    if not ix.is_static((*x.size, *weight.size)):
-        raise LoweringError("a convolution of sizes that aren't known")
-    side = int(weight.size[2])
-    square = side == int(weight.size[3]) and side in (1, 3)
-    plain = all(s == 1 for s in (*stride, *dilation)) and all(p == side // 2 for p in padding)
-    if not (square and plain) or transposed or groups != 1:
-        raise LoweringError("a convolution with another window")
-    count, channels, height, width = (int(n) for n in x.size)
-    rows, pixels = int(weight.size[0]), count * height * width
-    if min(channels, rows, pixels) < SHORTEST or max(channels, rows) * pixels > LARGEST:
-        raise LoweringError("a convolution too small or too large for 32-bit addresses")
-    if rows * channels * pixels * side**2 > MOST_PRODUCTS:
-        raise LoweringError("a convolution that cuDNN does faster")
-    if side > 1 and rows > MOST_ROWS_OF_WINDOWS:
-        raise LoweringError("a convolution that cuDNN does faster")
-    return side
+    return image_side(x.size, weight.size, geometry)
 
 
 def _weights(lower: Any, weight: Lazy) -> View:
@@ -175,7 +156,8 @@ def _operand(lower: Any, node: torch.fx.Node, x: Lazy, window: int) -> tuple[Val
     made = lower.graph.nodes[-1]
     rounded = False
     alone = len(node.args[0].users) == 1  # type: ignore[union-attr]
-    if isinstance(made, Convolution) and made.result == view.buffer.name and alone:
+    mine = isinstance(made, Convolution) and made.result == view.buffer.name
+    if lower.tf32 and mine and alone:
         # What only tensor cores read is rounded once, not by each of those that read it.
         value = values.call("to_tf32", made.store.value)
         lower.graph.nodes[-1] = replace(made, store=replace(made.store, value=value))

@@ -14,7 +14,9 @@ import torch
 from sympy import Expr, Integer
 from torch.utils import _pytree as pytree
 
+from ..errors import LoweringError
 from ..ir import index as ix
+from .geometry import image_side
 
 FEWEST = 4  # convolutions; for fewer, turning images there and back costs what it saves
 NARROW = 16  # channels: with fewer, a tensor core's tile is mostly padding
@@ -78,7 +80,7 @@ def channels_last(size: Sequence[Expr]) -> tuple[Expr, ...]:
 
 
 def _pays(gm: torch.fx.GraphModule, tf32: bool) -> bool:
-    """Whether most of the convolutions' work is for tensor cores, and not in groups."""
+    """Whether most of the convolutions' work is for tensor cores, by cuDNN or by us."""
     good = total = count = 0
     for node in gm.graph.nodes:
         if node.target is torch.ops.aten.convolution_backward.default:
@@ -94,9 +96,20 @@ def _pays(gm: torch.fx.GraphModule, tf32: bool) -> bool:
         half = image.dtype in (torch.float16, torch.bfloat16)
         products = result.numel() * weight[0].numel()
         count, total = count + 1, total + products
-        if (half or (tf32 and image.dtype == torch.float32)) and node.args[8] == 1:
-            good += products if min(weight.shape[:2]) >= NARROW else 0
+        if half or (tf32 and image.dtype == torch.float32):
+            suits = node.args[8] == 1 and min(weight.shape[:2]) >= NARROW
+        else:
+            suits = image.dtype == torch.float32 and _ours(image, weight, node.args[3:9])
+        good += products if suits else 0
     return count >= FEWEST and 2 * good > total
+
+
+def _ours(image: torch.Tensor, weight: torch.Tensor, geometry: Sequence[Any]) -> bool:
+    """Whether a kernel of ours, in three passes of TF32, is faster than cuDNN without any."""
+    try:
+        return bool(image_side(ix.exprs(image.shape), ix.exprs(weight.shape), geometry))
+    except LoweringError:
+        return False
 
 
 def _is_image(value: Any) -> bool:

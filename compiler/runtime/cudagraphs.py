@@ -1,7 +1,8 @@
 """Calls recorded as CUDA graphs and replayed: no host work between kernels.
 
 torch's own CUDA graph trees record, warm up, share memory between graphs, copy changing inputs and
-keep outputs that are still in use. Here it's decided what may be recorded.
+keep outputs that are still in use. Here it's decided what may be recorded, and what is so little
+that a graph of its own is quicker (`replay`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch._guards import TracingContext
+
+from .replay import Replay, is_little
 
 log = logging.getLogger("compile_lint.kernels")
 
@@ -59,17 +62,23 @@ class Recorder:
             return unrecorded
         self._device = get_device_index(gm)
         log.info("the %s graph is recorded at its second call", stage)
-        return cudagraphify_impl(
-            run,  # pyright: ignore[reportArgumentType]
-            inputs,
-            fixed,
-            device_index=self._device,
-            is_backward=backward,
-            is_inference=stage == "inference",
-            stack_traces=get_stack_traces(gm),
-            placeholders=get_placeholder_info(gm.graph),
-            mutated_input_idxs=find_input_mutations(gm.graph),
-        )
+
+        def trees() -> Callable[[list], Sequence]:
+            return cudagraphify_impl(
+                run,  # pyright: ignore[reportArgumentType]
+                inputs,
+                fixed,
+                device_index=self._device,
+                is_backward=backward,
+                is_inference=stage == "inference",
+                stack_traces=get_stack_traces(gm),
+                placeholders=get_placeholder_info(gm.graph),
+                mutated_input_idxs=find_input_mutations(gm.graph),
+            )
+
+        if stage == "inference" and is_little(gm):
+            return Replay(run, fixed, self._device, trees)
+        return trees()
 
 
 def _static_inputs() -> list[int]:

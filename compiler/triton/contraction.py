@@ -19,7 +19,6 @@ from .kernel import Argument, Config, Kernel
 ENOUGH_PROGRAMS = 256  # on a GPU of some 130 multiprocessors
 MOST_PARTS = 4
 MOST_PARTS_OF_WINDOWS = 9
-LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,3 +227,18 @@ def test_kernels_build_for_a_gpu() -> None:
     kernels = [k for k in backend.graphs[0].kernels if "tl.dot" in k.source]
     built = build_kernels([(k, config) for k in kernels for config in k.configs], "cuda:90")
     assert not [error for error in built if isinstance(error, Exception)]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: not run on one")
+def test_a_dense_block_on_a_gpu() -> None:
+    torch.manual_seed(9)
+    net, x = Dense(4).eval().cuda(), torch.randn(16, 3, 64, 64, device="cuda")
+    exact = Dense(4).eval().double().cuda()
+    exact.load_state_dict({k: v.double() for k, v in net.state_dict().items()})
+    for allowed, tolerance in ((True, 3e-3), (False, 2e-6)):
+        torch._dynamo.reset()
+        run = torch.compile(net, backend=Backend(Settings(cache=False)), fullgraph=True)
+        with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=allowed):
+            wanted, got = exact(x.double()), run(x).double()
+        assert float((got - wanted).norm() / wanted.norm()) < tolerance
