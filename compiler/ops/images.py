@@ -15,8 +15,9 @@ import torch
 from sympy import Expr, Integer, Symbol
 
 from ..errors import LoweringError
+from ..fuse.align import accesses
 from ..ir import index as ix
-from ..ir.nodes import Convolution, Store, View
+from ..ir.nodes import Call, Convolution, Store, View
 from ..ir.values import Value, Values
 from ..triton.images import SCALARS, image_load
 from .geometry import image_side
@@ -45,6 +46,8 @@ def image_convolution(
     index, _ = lower.variables("d", size, range(4))
     product = values.make("product", (), (), torch.float32)
     store = Store(view.buffer, sympy.expand(ix.flat(index, view.stride, view.offset)), product)
+    if image_load(store.position, size) is None:
+        raise LoweringError("a place in a buffer too large for 32-bit addresses")
     loads = [v for v in values.ordered([operand]) if v.op == "load"]
     lower.graph.nodes.append(
         Convolution(
@@ -81,7 +84,8 @@ def image_convolution(
 def absorbed(lower: Any, store: Store, loops: dict[Symbol, Expr]) -> bool:
     """Let a convolution write what is made of its result, where nothing else reads that.
 
-    The convolution moves to the end of the graph, since it may read what was made after it.
+    The convolution moves to the end of the graph, since it may read what was made after it. That
+    nothing else reads its own result turns out at the end: see `given_back`.
     """
     values: Values = lower.values
     loads = [v for v in values.ordered([store.value]) if v.op == "load"]
@@ -109,10 +113,27 @@ def absorbed(lower: Any, store: Store, loops: dict[Symbol, Expr]) -> bool:
         inplace=lower.homes.inplace(lower, store.buffer),
         store=replace(store, value=value),
     )
+    lower.taken[raw] = (made, lower.nest(store, inplace=changed.inplace))
     lower.graph.nodes.remove(made)
     lower.graph.nodes.append(changed)
     del lower.open[raw]
     return True
+
+
+def given_back(lower: Any) -> None:
+    """Let convolutions write their own result where it's read after all: through a copy, say."""
+    values: Values = lower.values
+    read = {v.buffer.name for v in lower.graph.outputs if isinstance(v, View)}
+    for node in lower.graph.nodes:
+        read |= node.reads if isinstance(node, Call) else set(accesses(node, values)[0])
+    for raw in read & set(lower.taken):
+        made, nest = lower.taken[raw]
+        written = nest.stores[0].position, nest.stores[0].buffer.name
+        for k, node in enumerate(lower.graph.nodes):
+            mine = isinstance(node, Convolution) and node.weights == made.weights
+            if mine and (node.store.position, node.store.buffer.name) == written:
+                lower.graph.nodes[k : k + 1] = [made, nest]
+                break
 
 
 def fits(values: Values, value: Value, size: Sequence[Expr]) -> bool:

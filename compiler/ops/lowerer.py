@@ -11,22 +11,22 @@ from typing import Any
 import sympy
 import torch
 from sympy import Expr, Integer, Symbol
-from torch.fx.experimental.symbolic_shapes import ConvertIntKey
 from torch.utils import _pytree as pytree
 
 from ..errors import LoweringError
 from ..ir import index as ix
-from ..ir.nodes import Buffer, Call, Constant, Convolution, Graph, Ref, Store, View
+from ..ir.nodes import Buffer, Call, Constant, Convolution, Graph, Nest, Ref, Store, View
 from ..ir.values import Value
 from .control import hosted, writes
 from .homes import Homes
-from .images import absorbed
+from .images import absorbed, given_back
 from .layout import Layout, dense_stride
 from .lazy import Lazy
 from .nests import NestBuilder
 from .origins import origin_of
 from .pending import Pending
 from .table import lowering_of
+from .unbacked import bindings_of, makes_symbols
 
 log = logging.getLogger("compile_lint.lowering")
 
@@ -42,6 +42,8 @@ class Lowerer(NestBuilder):
         tf32: The user allows convolutions in TF32.
         homes: The places of tensors that are made where they are joined.
         open: By their buffers, convolutions that may still write what is made of their result.
+        taken: By the buffers that they would have written, convolutions that write what is made of
+            that, as they were, and the nest that it took.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Lowerer(NestBuilder):
         self.layout = Layout(gm, tensor_cores, tf32, saved)
         self.homes = Homes(gm, self.layout)
         self.open: dict[str, Convolution] = {}
+        self.taken: dict[str, tuple[Convolution, Nest]] = {}
         self.on_cpu = on_cpu  # kernels are interpreted, or built for another machine
         if constants is not None:
             self.graph.constants = constants  # a program's, so that their names are unique in it
@@ -87,6 +90,7 @@ class Lowerer(NestBuilder):
         for node in self.gm.graph.nodes:
             self._node = node
             getattr(self, f"_{node.op}")(node)
+        given_back(self)
         return self.graph
 
     def _placeholder(self, node: torch.fx.Node) -> None:
@@ -121,7 +125,7 @@ class Lowerer(NestBuilder):
             self._env[node] = self._argument(node.args[0])[node.args[1]]
             return
         value = node.meta.get("val")
-        if _makes_symbols(node):
+        if makes_symbols(node):
             # What names a size must run, even where its result has a lowering.
             self._env[node] = self._by_aten(node)
             return
@@ -141,14 +145,15 @@ class Lowerer(NestBuilder):
         else:
             attempt = None
         if attempt is not None:
-            before, homes, opened = list(self.graph.nodes), len(self._homes), dict(self.open)
+            before, homes = list(self.graph.nodes), len(self._homes)
+            opened, taken = dict(self.open), dict(self.taken)
             try:
                 self._env[node] = attempt(self, node)
                 return
             except LoweringError as error:
                 log.info("%s isn't lowered: %s", node.target, error)
                 self.graph.nodes[:] = before
-                self.open = opened
+                self.open, self.taken = opened, taken
                 while len(self._homes) > homes:  # they lay in buffers of these nests
                     self._homes.popitem()
         self._env[node] = self._by_aten(node)
@@ -259,7 +264,7 @@ class Lowerer(NestBuilder):
             return part
 
         env = name_parts(value, ())
-        bindings = _bindings(node)
+        bindings = bindings_of(node)
         inplace = frozenset(self._written_by(node))
         if self._subgraphs_write(node):
             inplace = frozenset(reads)
@@ -372,33 +377,6 @@ def may_alias(target: Any) -> bool:
 
 def _buffers_of(values: Iterable[Any]) -> set[str]:
     return {x.view.buffer.name for x in values if isinstance(x, Lazy) and x.view is not None}
-
-
-def _makes_symbols(node: torch.fx.Node) -> bool:
-    """Whether sizes or numbers that depend on data become known with this node's result."""
-    reads_out = getattr(node.target, "name", lambda: "")() == "aten::_local_scalar_dense"
-    return reads_out or bool(node.meta.get("unbacked_bindings"))
-
-
-def _bindings(node: torch.fx.Node) -> dict[Any, tuple]:
-    """Symbols of sizes that depend on data, by where the node's result tells them."""
-    value = node.meta.get("val")
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        number = value.node.expr  # the result is the number itself
-        if number.is_Symbol:
-            return {number: ()}
-        if isinstance(value, torch.SymBool):  # Eq(u0, 1): the symbol is the result as 0 or 1
-            return {symbol: (ConvertIntKey(),) for symbol in number.free_symbols}
-        return {}
-    bindings = node.meta.get("unbacked_bindings") or {}
-    for leaf in pytree.tree_leaves(node.meta.get("val")):
-        numbers = [leaf] if isinstance(leaf, torch.SymInt) else getattr(leaf, "shape", ())
-        for number in numbers:
-            if isinstance(number, torch.SymInt):
-                # Tracing the graph anew has named them anew; shapes keep the first names.
-                renamed = getattr(number.node.shape_env, "unbacked_renamings", {})
-                return {renamed.get(symbol, symbol): path for symbol, path in bindings.items()}
-    return bindings
 
 
 def _parts(node: torch.fx.Node, part: int) -> list[torch.fx.Node]:

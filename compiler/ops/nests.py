@@ -242,20 +242,26 @@ class NestBuilder:
         inner: tuple[Symbol, ...] = (),
         inplace: frozenset[str] = frozenset(),
     ) -> None:
+        self.graph.nodes.append(self.nest(store, inner, inplace))
+
+    def nest(
+        self,
+        store: Store,
+        inner: tuple[Symbol, ...] = (),
+        inplace: frozenset[str] = frozenset(),
+    ) -> Nest:
         """A nest of the loops being traced, `inner` of them inside."""
         outer = {v: n for v, n in self.loops.items() if v not in inner}
         origin = origin_of(self._node)
-        self.graph.nodes.append(
-            Nest(
-                tuple(outer),
-                tuple(outer.values()),
-                inner,
-                tuple(self.loops[v] for v in inner),
-                (store,),
-                inplace,
-                (origin,) if origin else (),
-                (self._node.name if self._node is not None else "",),
-            )
+        return Nest(
+            tuple(outer),
+            tuple(outer.values()),
+            inner,
+            tuple(self.loops[v] for v in inner),
+            (store,),
+            inplace,
+            (origin,) if origin else (),
+            (self._node.name if self._node is not None else "",),
         )
 
 

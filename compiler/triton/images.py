@@ -21,6 +21,7 @@ from .emit import HEADER, Emitted
 from .kernel import Argument, Config, Kernel
 from .scalar import TYPE_NAMES, constant, operation
 
+LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 # What may stand between a load and the product, or between the product and the store.
 SCALARS = frozenset(
     "add sub mul neg abs maximum minimum where cast sqrt rsqrt div to_tf32 "
@@ -64,7 +65,8 @@ class ImageLoad:
 def image_load(position: Expr, size: Sequence[Expr]) -> ImageLoad | None:
     """A position in images [count, channels, height, width], in loop variables d0 … d3.
 
-    None unless channels are neighbours and pixels follow one another in equal steps.
+    None unless channels are neighbours, pixels follow one another in equal steps, and all that can
+    be told in 32 bits.
     """
     variables = [ix.Loop(f"d{d}") for d in range(4)]
     affine = ix.coefficients(position, variables)
@@ -79,7 +81,9 @@ def image_load(position: Expr, size: Sequence[Expr]) -> ImageLoad | None:
     exact = all(step % pixels == 0 for step, pixels, n in steps if n > 1)
     if len(found) > 1 or not exact:
         return None
-    return ImageLoad(found.pop() if found else 0, int(affine[1]))
+    load = ImageLoad(found.pop() if found else 0, int(affine[1]))
+    last = load.step * count * height * width + load.offset + channels
+    return load if load.step >= 0 and last <= LARGEST else None
 
 
 def tile_of(pixels: int, rows: int, window: int) -> Tile:

@@ -157,6 +157,17 @@ def test_a_result_that_is_read_twice_stays_as_it_is() -> None:
     compiled(Chain(f, *[(16, 16, 1)] * 4).eval(), torch.randn(2, 16, 4, 4))
 
 
+def test_a_result_that_is_read_through_copies() -> None:
+    torch.manual_seed(4)
+
+    def f(x: torch.Tensor, a: nn.Module, b: nn.Module, c: nn.Module, d: nn.Module):
+        y = a(x).clone()  # two readers of a copy, which is no work of its own
+        z = b(F.relu(y)).clone()
+        return d(c(y * 2)), F.relu(z).sum((2, 3)), z.clone()
+
+    compiled(Chain(f, *[(16, 16, 1)] * 4).eval(), torch.randn(2, 16, 4, 4))
+
+
 def test_a_bias_and_an_operand_of_another_shape() -> None:
     torch.manual_seed(5)
     bias = nn.Conv2d(16, 16, 1)

@@ -97,8 +97,11 @@ def test_few_convolutions_are_left_alone() -> None:
     assert ", 1, " not in source.replace(", 1)", "")
 
 
-def test_without_tf32_convolutions_are_as_before(network: nn.Module) -> None:
-    run, backend = compiled(network)
-    with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        run(torch.randn(2, 3, 12, 12))
-    assert "(576, 1, 96, 16)" not in backend.graphs[0].source
+def test_without_tf32_only_kernels_of_ours_want_channels_last(network: nn.Module) -> None:
+    torch.manual_seed(0)
+    wide = nn.Sequential(*(nn.Conv2d(16, 16, 5, padding=2) for _ in range(4))).eval()  # cuDNN's
+    for net, images, turned in ((network, (2, 3, 12, 12), True), (wide, (2, 16, 6, 6), False)):
+        run, backend = compiled(net)
+        with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            run(torch.randn(images))
+        assert ("(576, 1, 96, 16)" in backend.graphs[0].source) == turned
