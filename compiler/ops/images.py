@@ -15,9 +15,9 @@ import torch
 from sympy import Expr, Integer, Symbol
 
 from ..errors import LoweringError
-from ..fuse.align import accesses
 from ..ir import index as ix
 from ..ir.nodes import Call, Convolution, Store, View
+from ..ir.stores import values_under
 from ..ir.values import Value, Values
 from ..triton.images import SCALARS, image_load
 from .geometry import image_side
@@ -125,7 +125,11 @@ def given_back(lower: Any) -> None:
     values: Values = lower.values
     read = {v.buffer.name for v in lower.graph.outputs if isinstance(v, View)}
     for node in lower.graph.nodes:
-        read |= node.reads if isinstance(node, Call) else set(accesses(node, values)[0])
+        if isinstance(node, Call):
+            read |= node.reads
+        else:
+            under = values_under(node.stores, values)
+            read |= {v.attrs[0] for v in under if v.op == "load"}
     for raw in read & set(lower.taken):
         made, nest = lower.taken[raw]
         written = nest.stores[0].position, nest.stores[0].buffer.name
