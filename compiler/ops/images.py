@@ -99,7 +99,7 @@ def absorbed(lower: Any, store: Store, loops: dict[Symbol, Expr]) -> bool:
         return False
     if products[0].attrs[1] != made.store.position or not fits(values, store.value, made.size):
         return False
-    if image_load(store.position, made.size) is None:
+    if image_load(store.position, made.size) is None or _written_since(lower, made):
         return False
     product = made.store.value
     [value] = values.substitute(
@@ -118,6 +118,12 @@ def absorbed(lower: Any, store: Store, loops: dict[Symbol, Expr]) -> bool:
     lower.graph.nodes.append(changed)
     del lower.open[raw]
     return True
+
+
+def _written_since(lower: Any, made: Convolution) -> bool:
+    """Whether something writes into what a convolution reads, after it."""
+    later = lower.graph.nodes[lower.graph.nodes.index(made) + 1 :]
+    return any(node.inplace & made.reads for node in later)
 
 
 def given_back(lower: Any) -> None:

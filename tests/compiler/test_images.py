@@ -168,6 +168,27 @@ def test_a_result_that_is_read_through_copies() -> None:
     compiled(Chain(f, *[(16, 16, 1)] * 4).eval(), torch.randn(2, 16, 4, 4))
 
 
+def test_an_operand_that_is_written_after_the_convolution() -> None:
+    torch.manual_seed(4)
+    net = Chain(lambda x, *convs: convs[0](x), *[(16, 16, 1)] * 4).eval()
+
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        a, b, c, d = net.convs
+        y = d(c(b(x.relu())))
+        z = F.relu(a(x))
+        x.mul_(2)
+        return z, y
+
+    torch._dynamo.reset()
+    run = torch.compile(f, backend=Backend(Settings(interpret=True, cache=False)), fullgraph=True)
+    x = torch.randn(2, 16, 4, 4).to(memory_format=torch.channels_last)
+    first, second = x.clone(), x.clone()
+    with torch.no_grad():
+        for got, wanted in zip(run(first), f(second), strict=True):
+            torch.testing.assert_close(got, wanted, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(first, second)
+
+
 def test_a_bias_and_an_operand_of_another_shape() -> None:
     torch.manual_seed(5)
     bias = nn.Conv2d(16, 16, 1)
