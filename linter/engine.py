@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..rules.base.context import RegionOptions
-from ..rules.base.facts import Array, Origin
+from ..rules.base.facts import Origin
 from ..rules.base.finding import Certainty, Finding, Fix, Mode, Note, Severity, Span
-from ..rules.base.reading import made_at, shown
+from ..rules.base.reading import made_at
 from ..rules.base.rewriting import Declined
 from ..rules.base.rule import Rule, Sighting, all_rules, severity_of
 from ..rules.base.walking import own_nodes
@@ -18,9 +18,9 @@ from ..rules.torch_facts import load
 from .after_break import Seen, settle
 from .analysis.analyzer import Analyzer, Summary
 from .analysis.frame import Frame
-from .analysis.operators import boolean
 from .context import FrameContext
 from .dispatch import ByName, Chosen, Dispatch
+from .doubts import from_elsewhere, guarded, in_rare_block, of_several_kinds, rarely
 from .dynamo_settings import left, offered, settings_of
 from .index import ModuleInfo, Project
 from .model import AnalysisOptions, FileResult, RegionReport, SourceFile
@@ -189,15 +189,17 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
     breaks = rule.breaks if sighting.breaks is None else sighting.breaks
     severity = sighting.severity or rule.severity or severity_of(breaks)
     message = sighting.message
-    rarely = _rarely(sighting, ctx, frame) if breaks else ""
-    if rarely:
-        breaks, severity, message = (), Severity.INFO, f"{message}, {rarely}"
+    seldom = rarely(sighting, ctx, frame) if breaks else ""
+    if seldom:
+        breaks, severity, message = (), Severity.INFO, f"{message}, {seldom}"
     certainty = sighting.certainty
     if certainty is None:
-        sure = (sighting.fact is None or sighting.fact.sure) and not _guarded(sighting.node, ctx)
+        sure = (sighting.fact is None or sighting.fact.sure) and not guarded(sighting.node, ctx)
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
     if certainty is Certainty.CERTAIN and (
-        _in_rare_block(sighting.node, ctx) or _from_elsewhere(sighting, ctx)
+        in_rare_block(sighting.node, ctx)
+        or of_several_kinds(sighting.node, ctx)
+        or from_elsewhere(sighting, ctx)
     ):
         certainty = Certainty.LIKELY
     lines = frame.module
@@ -219,82 +221,6 @@ def _finding(rule: Rule, sighting: Sighting, ctx: FrameContext, frame: Frame) ->
         certainty=certainty,
         trail=tuple(trail),
     )
-
-
-def _guarded(node: ast.AST, ctx: FrameContext) -> bool:
-    """Say whether Python may skip the expression by what comes before it in its own statement.
-
-    `self.training and x.any()`: which of the two decides depends on configuration, and in
-    `x is not None and x.any()` on the caller. Tests of tensor data don't count, which break by
-    themselves.
-    """
-    return any(_configured(test, ctx) for test, _ in _guards(node, ctx))
-
-
-def _guards(node: ast.AST, ctx: FrameContext) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield the tests in the node's own statement that it is behind, and what they must give."""
-    child: ast.AST = node
-    for parent in ctx.ancestors(node):
-        if isinstance(parent, ast.stmt):
-            return
-        if isinstance(parent, ast.IfExp) and child is not parent.test:
-            yield parent.test, child is parent.body
-        elif isinstance(parent, ast.BoolOp):
-            for value in parent.values:
-                if value is child:
-                    break
-                yield value, isinstance(parent.op, ast.And)
-        child = parent
-
-
-def _on_one_line(node: ast.AST, ctx: FrameContext) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield the test of `if verbose: warn("…")`, and whether it must hold."""
-    statement = ctx.statement(node)
-    parent = ctx.parent(statement)
-    if isinstance(parent, ast.If) and parent.lineno == getattr(statement, "lineno", 0):
-        yield parent.test, statement in parent.body
-
-
-def _rarely(sighting: Sighting, ctx: FrameContext, frame: Frame) -> str:
-    """Say when the statement breaks, where that isn't so in the usual configuration."""
-    if sighting.fact is not None and sighting.fact.rare:
-        return (
-            "in evaluation only" if frame.analyzer.project.options.training else "in training only"
-        )
-    for test, needed in (*_guards(sighting.node, ctx), *_on_one_line(sighting.node, ctx)):
-        if ctx.usual(test) is (not needed):
-            return f"only where `{shown(test)}` {'holds' if needed else 'fails'}"
-    return ""
-
-
-def _from_elsewhere(sighting: Sighting, ctx: FrameContext) -> bool:
-    """Say whether a NumPy value or a random number came in from another function.
-
-    Had the graph broken before the call, it would be an ordinary number here.
-    """
-    fact = sighting.fact
-    if not isinstance(fact, Array) and getattr(fact, "how", "") != "random":
-        return False
-    assert fact is not None
-    story = [] if fact.origin is None else fact.origin.chain(8)
-    first, last = getattr(ctx.function, "lineno", 1), getattr(ctx.function, "end_lineno", 1)
-    inside = [step.path == ctx.path and first < step.line <= last for step in story]
-    return not inside or not all(inside)
-
-
-def _in_rare_block(node: ast.AST, ctx: FrameContext) -> bool:
-    """Say whether the node's statement runs in another configuration than the usual one."""
-    child: ast.AST = node
-    for parent in ctx.ancestors(node):
-        if isinstance(parent, ast.If) and child is not parent.test:
-            if ctx.usual(parent.test) is (child not in parent.body):
-                return True
-        child = parent
-    return False
-
-
-def _configured(test: ast.expr, ctx: FrameContext) -> bool:
-    return ctx.truth(test) is None and boolean(ctx.fact(test)) is None
 
 
 def _trail(origin: Origin | None, path: str, line: int) -> Iterator[Note]:
