@@ -248,6 +248,14 @@ _PLAIN_TENSOR = re.compile(
     r"((?:torch\.)?tensor)\b(?=`*\s*(?:$|[,.;)\[]|(?:of|with|containing|holding)\s))",
     re.I,
 )
+# `keep (torch.Tensor, bool)`, `keep: a boolean mask`, `keep should be a boolean tensor`
+_MASK = re.compile(
+    r"^[ \t]*(?::param[ \t]+)?\**`*(\w+)`*[ \t]*"
+    r"(?:\((?:torch\.)?(?:Tensor\b[^)\n]*\bbool(?:ean)?\b|Bool(?:ean)?Tensor\b)|"
+    r"(?:\([^)\n]*\))?[ \t]*(?::|\b(?:should|must|has to) be\b|\bis\b)"
+    r"[ \t]*(?:an?\b|the\b|optional\b,?|\d-?[dD]\b|[ \t])*bool(?:ean)?[ \t]+(?:tensor|mask)\b)",
+    re.M | re.I,
+)
 _HEADINGS = frozenset(
     "args arguments parameters params returns return yields inputs outputs".split()
 )
@@ -287,6 +295,13 @@ def docstring_facts(text: str | None) -> dict[str, Fact]:
     if "of shape" in text or "of size" in text or "with shape" in text:
         _from_stories(text, found)
     return found
+
+
+def documented_masks(text: str | None) -> frozenset[str]:
+    """Return the parameters that a docstring says are tensors of bools."""
+    if not text or "ool" not in text:
+        return frozenset()
+    return frozenset(match[1] for match in _MASK.finditer(text))
 
 
 def _from_stories(text: str, found: dict[str, Fact]) -> None:

@@ -101,7 +101,7 @@ def _declared_rest(fact: Union, declared: Fact) -> Fact:
     if stated == {"Tensor"} and "Tensor" in {_family(option) for option in fact.options}:
         # what a wrapper's `function(*args)` hands on is of the kinds of all its arguments
         return join_all(o for o in fact.options if _family(o) in ("Tensor", "None"))
-    if stated <= {"Mapping", "Sequence", "None"} and stated - {"None"}:
+    if stated <= _PLAIN_FAMILIES and stated - {"None"}:
         fitting = [option for option in fact.options if not isinstance(option, Tensor)]
         told = any(_family(option) != "None" for option in fitting)
         if told and len(fitting) < len(fact.options):
@@ -134,6 +134,7 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
     analyzer.guesses[info] = result
     default = info.signature.defaults
     documented: Env | None = None  # asked for where an annotation says nothing
+    masks: frozenset[str] | None = None
     spec = info.node.args
     stated: Env = {}
     this = first_name(info) if _has_self(info) else ""
@@ -146,6 +147,9 @@ def guess(analyzer: Analyzer, info: FunctionInfo) -> Env:
             if name in documented:
                 story += ", documented as a tensor"
                 fact = documented[name]
+        if any(isinstance(option, Tensor) and not option.dtype for option in options(fact)):
+            masks = _documented_masks(info) if masks is None else masks
+            fact = _as_mask(fact) if name in masks else fact
         if isinstance(fact, (Tensor, Union, Sequence, Mapping)):
             place = (info.module.path, param.lineno, param.col_offset + 1)
             fact = _as_input(fact, Origin(*place, story))
@@ -196,6 +200,26 @@ def _documented(info: FunctionInfo) -> Env:
     return found
 
 
+def _documented_masks(info: FunctionInfo) -> frozenset[str]:
+    if isinstance(info.node, ast.Lambda):
+        return frozenset()
+    found = annotations.documented_masks(ast.get_docstring(info.node, clean=False))
+    if info.cls is not None and info.name in ("forward", "__call__"):
+        text = ast.get_docstring(info.cls.node, clean=False)
+        found |= annotations.documented_masks(text)
+    return found
+
+
+def _as_mask(fact: Fact) -> Fact:
+    """Return the fact with bools as the elements of its tensors: a guess, nothing checks it."""
+    return join_all(
+        replace(option, dtype="bool", sure=False)
+        if isinstance(option, Tensor) and not option.dtype
+        else option
+        for option in options(fact)
+    )
+
+
 def _as_input(fact: Fact, origin: Origin) -> Fact:
     """Mark tensors as inputs of the function, made at the parameter where nothing else is said."""
     if isinstance(fact, Tensor):
@@ -237,6 +261,7 @@ def constructor_guess(analyzer: Analyzer, info: FunctionInfo, cls: ClassInfo) ->
     return env
 
 
+_PLAIN_FAMILIES = frozenset({"Mapping", "Sequence", "number", "None"})
 _HOLDERS = frozenset({"List", "list", "Tuple", "tuple", "Sequence"})
 _PLAIN = frozenset({"int", "float", "bool", "str"})
 
