@@ -100,6 +100,10 @@ def _instance_test(frame: Frame, test: ast.Call, hops: int) -> bool | None:
     asked = class_options(frame.facts.get(test.args[1], Static()))
     if value is None:
         known = options(frame.facts.get(test.args[0], UNKNOWN))
+        if asked and all(getattr(cls, "name", "") in TENSOR_CLASSES for cls in asked):
+            # `flag: bool | Tensor`: a flag that may come as a tensor comes as a flag
+            flag = any(isinstance(option, Static) and option.kind == "bool" for option in known)
+            return False if flag else None
         plain = all(isinstance(option, Tensor) for option in known)
         return False if plain and asked and all(map(_subclass, asked)) else None
     return is_instance(value, asked) if asked else None

@@ -115,3 +115,14 @@ def test_tensors_are_plain_ones() -> None:
     options = AnalysisOptions(entry="all", target_torch="2.13")
     (finding,) = [f for f in Linter(options).lint(file).findings if f.region == "Net.forward"]
     assert not finding.breaks
+
+
+def test_a_flag_that_may_be_a_tensor_is_a_flag() -> None:
+    head = "import torch\n\ndef f(x: torch.Tensor, signed: KIND | torch.Tensor):\n"
+    body = "    sign = signed.item() if isinstance(signed, torch.Tensor) else signed\n"
+    for kind, breaks in (("bool", False), ("float", True)):
+        text = head.replace("KIND", kind) + body + "    return x * sign\n"
+        file = SourceFile("m.py", text, "utf-8", False, "\n", "x")
+        options = AnalysisOptions(entry="all", target_torch="2.13")
+        (finding,) = Linter(options).lint(file).findings
+        assert (finding.code, bool(finding.breaks)) == ("CL401", breaks)
