@@ -37,6 +37,7 @@ _QUIET_METHODS = frozenset(
         "example_inputs",
     ]
 )
+_OF_SUBCLASSES = frozenset({"__new__", "__getitem__", "__setitem__"})
 
 
 def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
@@ -46,8 +47,8 @@ def handles_tensors(analyzer: Analyzer, function: FunctionInfo) -> bool:
     """
     if isinstance(function.node, ast.Lambda):
         return False
-    if function.name == "__new__" and _of_tensors(analyzer, function):
-        return True  # a tensor subclass is made wherever its operators give one
+    if function.name in _OF_SUBCLASSES and _of_tensors(analyzer, function):
+        return True  # a tensor subclass is made wherever its operators give one, and indexed
     if function.name in _QUIET_METHODS and not _makes_object(analyzer, function):
         return False
     if _builds_module(analyzer, function):

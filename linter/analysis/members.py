@@ -255,6 +255,9 @@ def super_attribute(frame: Frame, node: ast.Attribute) -> Fact:
 
 # Methods that `object` has in C, and classes that inherit them from there.
 _SLOTS = frozenset({"__repr__", "__str__", "__eq__", "__ne__", "__hash__"})
+# Those that Tensor has in C and that Dynamo doesn't find through `super()`.
+_ITEM_SLOTS = frozenset({"__getitem__", "__setitem__"})
+_TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _PLAIN_BASES = frozenset({"abc.ABC", "typing.Protocol", "typing.Generic"})
 METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 # What distributions of torch compute when it is asked for.
@@ -279,6 +282,8 @@ def kind_above(frame: Frame, name: str) -> str:
     if name == "__call__" and bases & METACLASSES:
         return "slot"
     if name in _SLOTS and bases <= _PLAIN_BASES and (found.complete or not owner.node.bases):
+        return "slot"
+    if name in _ITEM_SLOTS and frame.entry and bases & _TENSORS:
         return "slot"
     base = frame.analyzer.inherited(owner, name) or ""
     return "property" if base.startswith("torch.distributions.") and name in _COMPUTED else ""

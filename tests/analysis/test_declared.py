@@ -154,3 +154,31 @@ def pointer(x):
     return x.untyped_storage().data_ptr()
 """
     assert found(text) == [("CL419", 4)]
+
+
+def test_rows_of_a_tensor_subclass_through_super() -> None:
+    text = """
+class Rows(torch.Tensor):
+    def __getitem__(self, index):
+        return super().__getitem__(index)
+
+    def __setitem__(self, index, value):
+        super().__setitem__(index, value)
+
+    def __neg__(self):
+        return super().__neg__()
+"""
+    assert found(text) == [("CL331", 5), ("CL331", 8)]
+    assert not found(text.replace("torch.Tensor", "dict"))
+
+
+def test_a_number_is_believed_where_one_of_several_things_is_a_tensor() -> None:
+    text = """
+def f(x: torch.Tensor, place: torch.Tensor | int, n: int):
+    return narrow(x, place if n else 3)
+
+def narrow(x: torch.Tensor, start: int):
+    return x if start == 0 else x[1:]
+"""
+    assert not found(text)
+    assert found(text.replace("start: int", "start")) == [("CL103", 7)]
