@@ -259,3 +259,30 @@ def test_a_documented_array_may_be_copied() -> None:
     body = "    x = y.copy()\n    return x if x.dtype != 'float64' else x * 2\n"
     assert lines(lint(HEAD + head + body, "CL307")) == [11]
     assert not lint(HEAD + head + body.replace("x = y.copy()", "x = y.crop()"), "CL307")
+
+
+def test_code_shared_by_a_number_and_a_tensor_is_not_certain() -> None:
+    kinds = "isinstance(i, int) or (isinstance(i, torch.Tensor) and i.dim() == 0)"
+    body = "    if KINDS:\n        if i < 0:\n            i = i + n\n    return i\n"
+    text = HEAD + "def f(i: torch.Tensor, n: int):\n" + body
+    (found,) = lint(text.replace("KINDS", kinds), "CL101")
+    assert found.certainty is Certainty.LIKELY
+    (found,) = lint(text.replace("KINDS", "n > 2 or n < -2"), "CL101")
+    assert found.certainty is Certainty.CERTAIN
+
+
+def test_a_parameter_documented_as_a_mask_takes_what_is_true() -> None:
+    head = "def f(x: torch.Tensor, keep: torch.Tensor):\n"
+    for story in (
+        "Args:\n        keep (torch.Tensor, bool): whom",
+        "Args:\n        keep (BoolTensor): whom",
+        "keep: a boolean mask over rows",
+        "keep should be a boolean tensor of shape [B]",
+        ":param keep: 1D boolean tensor",
+    ):
+        (found,) = lint(
+            HEAD + head + f'    """Some.\n\n    {story}\n    """\n    return x[keep]\n', "CL408"
+        )
+        assert found.certainty is Certainty.LIKELY, story
+    for story in ("keep: rows, not a boolean mask", "keep (torch.Tensor): indices", "boolean mask"):
+        assert not lint(HEAD + head + f'    """{story}."""\n    return x[keep]\n', "CL408"), story
