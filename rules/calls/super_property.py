@@ -17,7 +17,8 @@ class SuperProperty(Rule):
     Flags a property that is read through `super()` and then used: its methods, arithmetic,
     comparisons, items, as an argument of torch; calls of what hangs on a method,
     `super().method.__wrapped__(…)`; and methods of `object` and `type` that are called through
-    it: `super().__eq__(other)`, `super().__call__(…)` of a metaclass.
+    it: `super().__eq__(other)`, `super().__call__(…)` of a metaclass, and of a tensor subclass
+    `super().__getitem__(…)` and `super().__setitem__(…)`.
 
     ## Why it matters
     Dynamo (2.13) looks the attribute up on the class above and doesn't run the property. What is
