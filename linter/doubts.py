@@ -105,8 +105,9 @@ def of_several_kinds(node: ast.AST, ctx: FrameContext) -> bool:
 
 def _kind_asked(test: ast.expr) -> str:
     """Return the name whose class a test asks for by itself, "" for another test."""
-    call = isinstance(test, ast.Call) and getattr(test.func, "id", "") == "isinstance"
-    return getattr(test.args[0], "id", "") if call and test.args else ""
+    if not isinstance(test, ast.Call) or getattr(test.func, "id", "") != "isinstance":
+        return ""
+    return getattr(test.args[0], "id", "") if test.args else ""
 
 
 def _configured(test: ast.expr, ctx: FrameContext) -> bool:
