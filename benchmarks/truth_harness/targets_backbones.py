@@ -360,7 +360,7 @@ def _s3prl(module: str, name: str, *args: object, **kwargs: object) -> torch.nn.
     """`of`, after standing in for what torchaudio dropped and the package imports, never calls."""
     audio = import_module("torchaudio")
     if not hasattr(audio, "set_audio_backend"):
-        audio.set_audio_backend = lambda *_: None
+        setattr(audio, "set_audio_backend", lambda *_: None)  # noqa: B010
         for missing in ("apply_effects_file", "apply_effects_tensor"):
             sys.modules.setdefault("torchaudio.sox_effects", ModuleType("sox_effects"))
             setattr(sys.modules["torchaudio.sox_effects"], missing, None)
@@ -782,7 +782,7 @@ def _holocron(module: str, name: str, *args: object, **kwargs: object) -> object
     """`of`; the package takes a name of a newer huggingface_hub than transformers 4 allows."""
     hub = import_module("huggingface_hub")
     if not hasattr(hub, "DryRunFileInfo"):
-        hub.DryRunFileInfo = object
+        setattr(hub, "DryRunFileInfo", object)  # noqa: B010
     return of(module, name, *args, **kwargs)
 
 
