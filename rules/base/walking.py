@@ -85,6 +85,8 @@ def parents_of(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
     for node in nodes:
         kind = type(node)
         if kind in SCOPES:
+            for item in getattr(node, "decorator_list", ()):
+                found[item] = node  # it runs in the function around
             continue
         fields = known.get(kind)
         for name in _fields(kind) if fields is None else fields:

@@ -6,7 +6,18 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..base import Array, Certainty, Const, Context, Fact, Sequence, Static, Tensor, options
+from ..base import (
+    UNKNOWN,
+    Array,
+    Certainty,
+    Const,
+    Context,
+    Fact,
+    Sequence,
+    Static,
+    Tensor,
+    options,
+)
 from .data import held
 
 _NAMED = re.compile(r"(^|_)masks?(_bool)?$", re.IGNORECASE)
@@ -20,13 +31,17 @@ def parts(index: ast.expr) -> list[ast.expr]:
 def mask_in(node: ast.Subscript, ctx: Context) -> tuple[Fact, Certainty | None] | None:
     """Return the fact of a boolean mask that indexes a tensor, None when there is none.
 
-    Certainty is LIKELY where only the name says that the tensor is a mask.
+    Certainty is LIKELY where only the name says that the tensor is a mask, or only the mask that
+    something is a tensor: nothing else is indexed with one.
     """
-    base = held(ctx.fact(node.value))
+    whole = ctx.fact(node.value)
+    base = held(whole)
     for part in parts(node.slice):
         for fact in _pieces(ctx.fact(part)):
             if isinstance(fact, (Tensor, Array)):
                 if base is None:
+                    if whole is UNKNOWN and _certain_mask(fact):
+                        return fact, Certainty.LIKELY
                     continue
                 if fact.dtype == "bool" and fact.rank != 0:
                     return fact, None
@@ -36,6 +51,12 @@ def mask_in(node: ast.Subscript, ctx: Context) -> tuple[Fact, Certainty | None] 
                 # nothing but tensors and arrays takes a list as an index
                 return fact, None if base is not None else Certainty.LIKELY
     return None
+
+
+def _certain_mask(fact: Tensor | Array) -> bool:
+    """Say whether it is a boolean tensor of at least one dimension, and none that comes in."""
+    made = isinstance(fact, Tensor) and fact.role == "" and fact.sure
+    return made and fact.dtype == "bool" and fact.rank is not None and fact.rank > 0
 
 
 def _pieces(fact: Fact) -> Iterator[Fact]:
