@@ -222,10 +222,6 @@ each(
         "MemoryAttention": _memory_attention,
         "MemoryEncoder": _memory_encoder,
         "PromptEncoder": _prompts,
-        "fill_holes_in_mask_scores": lambda: (
-            import_module("sam2.utils.misc").fill_holes_in_mask_scores,
-            (R(1, 1, 16, 16), 4),
-        ),
         "mask_to_box": lambda: (import_module("sam2.utils.misc").mask_to_box, (R(2, 1, 8, 8) > 0,)),
         "batched_mask_to_box": lambda: (
             import_module("sam2.utils.amg").batched_mask_to_box,

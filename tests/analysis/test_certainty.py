@@ -286,3 +286,21 @@ def test_a_parameter_documented_as_a_mask_takes_what_is_true() -> None:
         assert found.certainty is Certainty.LIKELY, story
     for story in ("keep: rows, not a boolean mask", "keep (torch.Tensor): indices", "boolean mask"):
         assert not lint(HEAD + head + f'    """{story}."""\n    return x[keep]\n', "CL408"), story
+
+
+def test_what_a_boolean_tensor_indexes_is_likely_a_tensor() -> None:
+    text = HEAD + "def f(x: torch.Tensor, distance):\n    y = distance(x)\n"
+    text += "    keep = ~torch.eye(3, dtype=torch.bool)\n    return y[{}]\n"
+    (finding,) = lint(text.format("keep"), "CL408")
+    assert finding.certainty is Certainty.LIKELY
+    assert not lint(text.format("keep.any()"), "CL408")  # one value: it may be a key
+    assert not lint(text.format("keep.int()"), "CL408")
+
+
+def test_a_decorator_of_an_inner_function_belongs_to_its_definition() -> None:
+    text = HEAD + "def f(x: torch.Tensor, flag: bool):\n    y = x + 1\n"
+    text += "    {}\n    def g(z):\n        return z\n    return y\n"
+    (finding,) = lint(text.format("@torch.compiler.disable(recursive=False)"), "CL337")
+    assert (finding.span.line, finding.statement.line) == (6, 7)
+    assert not lint(text.format("@torch.no_grad()"), "CL337")
+    assert not lint(HEAD + "@torch.jit.ignore\ndef f(x):\n    return x\n", "CL337")
