@@ -251,7 +251,7 @@ _PLAIN_TENSOR = re.compile(
 # `keep (torch.Tensor, bool)`, `keep: a boolean mask`, `keep should be a boolean tensor`
 _MASK = re.compile(
     r"^[ \t]*(?::param[ \t]+)?\**`*(\w+)`*[ \t]*"
-    r"(?:\((?:torch\.)?(?:Tensor\b[^)\n]*\bbool(?:ean)?\b|Bool(?:ean)?Tensor\b)|"
+    r"(?:\((?:torch\.)?(?:Tensor\b(?![^)\n]*\bor\b)[^)\n]*\bbool(?:ean)?\b|Bool(?:ean)?Tensor\b)|"
     r"(?:\([^)\n]*\))?[ \t]*(?::|\b(?:should|must|has to) be\b|\bis\b)"
     r"[ \t]*(?:an?\b|the\b|optional\b,?|\d-?[dD]\b|[ \t])*bool(?:ean)?[ \t]+(?:tensor|mask)\b)",
     re.M | re.I,

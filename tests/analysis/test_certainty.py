@@ -284,7 +284,7 @@ def test_a_parameter_documented_as_a_mask_takes_what_is_true() -> None:
             HEAD + head + f'    """Some.\n\n    {story}\n    """\n    return x[keep]\n', "CL408"
         )
         assert found.certainty is Certainty.LIKELY, story
-    for story in ("keep: rows, not a boolean mask", "keep (torch.Tensor): indices", "boolean mask"):
+    for story in ("keep: rows, not a boolean mask", "keep (Tensor or bool): rows", "boolean mask"):
         assert not lint(HEAD + head + f'    """{story}."""\n    return x[keep]\n', "CL408"), story
 
 
