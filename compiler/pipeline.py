@@ -12,7 +12,7 @@ from .errors import LoweringError
 from .fuse.collapse import collapse
 from .fuse.fuse import fuse
 from .fuse.reuse import takeovers
-from .ir.nodes import Buffer, Call, Constant, Contraction, Convolution, Graph, Loop, Nest
+from .ir.nodes import Buffer, Call, Constant, Contraction, Convolution, Graph, Loop, Nest, Product
 from .ir.values import Values
 from .ir.verify import verify
 from .ops.control import hosted, writes
@@ -63,14 +63,10 @@ def _part(
     for k, node in enumerate(graph.nodes):
         if isinstance(node, Loop):
             emitted[k] = emit_loop(node, lowerer.values, buffers, unaligned, settings.interpret)
-        elif isinstance(node, Contraction):
-            emitted[k] = emit_contraction(node, unaligned, node.tf32)
+        elif isinstance(node, Product):
+            emitted[k] = _product(node, lowerer.values, buffers, unaligned, node.tf32)
             if node.tf32:
-                exact[k] = emit_contraction(node, unaligned, False)
-        elif isinstance(node, Convolution):
-            emitted[k] = emit_convolution(node, lowerer.values, buffers, unaligned, node.tf32)
-            if node.tf32:
-                exact[k] = emit_convolution(node, lowerer.values, buffers, unaligned, False)
+                exact[k] = _product(node, lowerer.values, buffers, unaligned, False)
         elif isinstance(node, Nest):
             emitted[k] = emit(node, lowerer.values, buffers, unaligned, settings.interpret)
     takes = takeovers(graph, lowerer.values, settings.interpret)
@@ -82,6 +78,19 @@ def _part(
                 part = parts[name] = _subpart(constants[name], settings, constants)
                 fallbacks += _operators(constants[name]) if part is None else part.fallbacks
     return Part(graph, emitted, tuple(fallbacks), parts, saved, exact, takes)
+
+
+def _product(
+    node: Product,
+    values: Values,
+    buffers: dict[str, Buffer],
+    unaligned: frozenset[str],
+    tf32: bool,
+) -> Emitted:
+    if isinstance(node, Contraction):
+        return emit_contraction(node, unaligned, tf32)
+    assert isinstance(node, Convolution)
+    return emit_convolution(node, values, buffers, unaligned, tf32)
 
 
 def _tensor_cores(gm: torch.fx.GraphModule, settings: Settings) -> bool:
@@ -137,5 +146,5 @@ def _unaligned(graph: Graph) -> frozenset[str]:
     Launches check what was promised, and run another build of the kernel where it doesn't hold.
     """
     calls = [node for node in graph.nodes if isinstance(node, Call)]
-    windows = [call for call in calls if not isinstance(call, (Contraction, Convolution))]
+    windows = [call for call in calls if not isinstance(call, Product)]
     return frozenset(b.name for call in windows if may_alias(call.target) for _, b in call.outputs)

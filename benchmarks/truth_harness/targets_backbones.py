@@ -604,60 +604,39 @@ each(
 # --- attention: torchscale, linformer, nystrom_attention, g_mlp_pytorch, taming -------------------
 
 
-def _encoder(**kwargs: object) -> Callable[[], tuple]:
+def _scaled(
+    module: str, name: str, config: str, side: str, length: int = 6, **sizes: object
+) -> Callable[[], tuple]:
     def build() -> tuple:
-        config = of(
+        common = {"embed_dim": 16, "ffn_embed_dim": 32, "layers": 2}
+        told = of(
             "torchscale.architecture.config",
-            "EncoderConfig",
+            config,
             vocab_size=16,
-            encoder_embed_dim=16,
-            encoder_attention_heads=2,
-            encoder_ffn_embed_dim=32,
-            encoder_layers=2,
-            **kwargs,
+            **{f"{side}_{size}": n for size, n in common.items()},
+            **sizes,
         )
         embed = of("torchscale.component.embedding", "TextEmbedding", 16, 16)
-        encoder = of("torchscale.architecture.encoder", "Encoder", config, embed_tokens=embed)
-        return encoder, (_ids(2, 6),), {"encoder_padding_mask": torch.zeros(2, 6).bool()}
+        made = of(f"torchscale.architecture.{module}", name, told, embed)
+        masked = {"encoder_padding_mask": torch.zeros(2, length).bool()}
+        return made, (_ids(2, length),), masked if side == "encoder" else {}
 
     return build
 
 
-def _decoder(**kwargs: object) -> Callable[[], tuple]:
-    def build() -> tuple:
-        config = of(
-            "torchscale.architecture.config",
-            "DecoderConfig",
-            vocab_size=16,
-            decoder_embed_dim=16,
-            decoder_attention_heads=2,
-            decoder_ffn_embed_dim=32,
-            decoder_layers=2,
-            **kwargs,
-        )
-        embed = of("torchscale.component.embedding", "TextEmbedding", 16, 16)
-        return of("torchscale.architecture.decoder", "Decoder", config, embed), (_ids(2, 6),)
-
-    return build
+def _encoder(**sizes: object) -> Callable[[], tuple]:
+    sizes = {"encoder_attention_heads": 2, **sizes}
+    return _scaled("encoder", "Encoder", "EncoderConfig", "encoder", **sizes)
 
 
-def _retnet(**kwargs: object) -> Callable[[], tuple]:
-    def build() -> tuple:
-        config = of(
-            "torchscale.architecture.config",
-            "RetNetConfig",
-            vocab_size=16,
-            decoder_embed_dim=16,
-            decoder_value_embed_dim=32,
-            decoder_retention_heads=2,
-            decoder_ffn_embed_dim=32,
-            decoder_layers=2,
-            **kwargs,
-        )
-        embed = of("torchscale.component.embedding", "TextEmbedding", 16, 16)
-        return of("torchscale.architecture.retnet", "RetNetDecoder", config, embed), (_ids(2, 8),)
+def _decoder(**sizes: object) -> Callable[[], tuple]:
+    sizes = {"decoder_attention_heads": 2, **sizes}
+    return _scaled("decoder", "Decoder", "DecoderConfig", "decoder", **sizes)
 
-    return build
+
+def _retnet(**sizes: object) -> Callable[[], tuple]:
+    sizes = {"decoder_value_embed_dim": 32, "decoder_retention_heads": 2, **sizes}
+    return _scaled("retnet", "RetNetDecoder", "RetNetConfig", "decoder", 8, **sizes)
 
 
 each(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ..ir.nodes import Buffer, Call, Contraction, Convolution, Graph, Nest, Store, View
+from ..ir.nodes import Buffer, Call, Graph, Nest, Product, Store, View
 from ..ir.values import Values
 from ..triton.schedule import schedule
 from .align import Accesses, accesses
@@ -61,7 +61,7 @@ def _owned(graph: Graph) -> dict[str, Buffer]:
 
 
 def _is_fresh(call: Call) -> bool:
-    if isinstance(call, (Contraction, Convolution)):
+    if isinstance(call, Product):
         return True
     schema = getattr(call.target, "_schema", None)
     return schema is not None and schema.name in _FRESH

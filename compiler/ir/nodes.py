@@ -160,7 +160,20 @@ class Loop(Call):
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction(Call):
+class Product(Call):
+    """Work for tensor cores, by a kernel of ours; its result is new memory.
+
+    Attributes:
+        kind: What is multiplied.
+        tf32: One pass in TF32 is enough; else three passes give float32's own accuracy.
+    """
+
+    kind: str = field(kw_only=True)
+    tf32: bool = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction(Product):
     """A convolution, or one of its gradients, by a kernel of ours on tensor cores.
 
     Its result is `parts` partial sums, [parts, …], where parts is more than one: few programs with
@@ -173,23 +186,20 @@ class Contraction(Call):
         right: Images [count, channels, height, width].
         window: The window's side; its taps lie a pixel apart and are centred.
         transposed: The weights are read as [columns, rows], as for a gradient by the images.
-        tf32: One pass in TF32 is enough; else three passes give float32's own accuracy.
     """
 
-    kind: str = field(kw_only=True)
     left: View = field(kw_only=True)
     right: View = field(kw_only=True)
     window: int = field(kw_only=True)
     transposed: bool = field(kw_only=True)
     parts: int = field(kw_only=True)
-    tf32: bool = field(kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.result} = {self.kind} of {self.left.buffer.name} × {self.right.buffer.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Convolution(Call):
+class Convolution(Product):
     """A convolution of images whose channels are neighbours, by a kernel of ours on tensor cores.
 
     Attributes:
@@ -202,7 +212,6 @@ class Convolution(Call):
         store: Where the result goes, and its value, made of "product" and loads at the same
             variables (d1: the row).
         rounded: The operand lies in memory as TF32 holds it.
-        tf32: One pass in TF32 is enough; else three passes give float32's own accuracy.
     """
 
     operand: Value = field(kw_only=True)
@@ -212,7 +221,6 @@ class Convolution(Call):
     window: int = field(kw_only=True)
     store: Store = field(kw_only=True)
     rounded: bool = field(kw_only=True)
-    tf32: bool = field(kw_only=True)
 
     def __str__(self) -> str:
         taps = f"{self.window}×{self.window} of {self.operand}"

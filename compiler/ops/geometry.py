@@ -9,9 +9,9 @@ from sympy import Expr
 
 from ..errors import LoweringError
 from ..ir import index as ix
+from ..triton.contraction import LARGEST
 
 SHORTEST = 16  # terms, rows and pixels that a tensor core takes at once
-LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 # Of images channels-last. With more, cuDNN is faster; by measurement on an H200, layers of
 # DenseNet-121 and ResNet-50.
 MOST_PRODUCTS = 620_000_000

@@ -59,6 +59,7 @@ def image_convolution(
             reads=frozenset({weights.buffer.name, *(v.attrs[0] for v in loads)}),
             inplace=lower.homes.inplace(lower, view.buffer),
             origins=(origin_of(node),),
+            kind="images",
             operand=operand,
             size=size,
             channels=weight.size[1],

@@ -18,18 +18,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod
 from torch.utils._sympy.printers import PythonPrinter
 
 from ..ir.index import Div, Rem
-from ..ir.nodes import (
-    Buffer,
-    Call,
-    Constant,
-    Contraction,
-    Convolution,
-    Graph,
-    Loop,
-    Nest,
-    Ref,
-    View,
-)
+from ..ir.nodes import Buffer, Call, Constant, Graph, Loop, Nest, Product, Ref, View
 from ..triton.emit import Emitted
 from ..triton.kernel import Kernel
 from . import control, host
@@ -141,10 +130,8 @@ class Writer:
         for k, node in enumerate(self.graph.nodes):
             if isinstance(node, Loop):
                 self._launch(node.nest, self.emitted[k])
-            elif isinstance(node, Contraction):
-                self._contract(node, node.kind, self.emitted[k], self.part.exact.get(k))
-            elif isinstance(node, Convolution):
-                self._contract(node, "images", self.emitted[k], self.part.exact.get(k))
+            elif isinstance(node, Product):
+                self._multiply(node, self.emitted[k], self.part.exact.get(k))
             elif isinstance(node, Call):
                 self._call(node)
             else:
@@ -217,12 +204,12 @@ class Writer:
             self.lines.append(f"# {origin}")
         self.lines.append(f"{name}({self._passed(emitted)})")
 
-    def _contract(self, node: Call, kind: str, emitted: Emitted, exact: Emitted | None) -> None:
+    def _multiply(self, node: Product, emitted: Emitted, exact: Emitted | None) -> None:
         for _, buffer in node.outputs:
             self._allocate(buffer)
-        name = self._kernel(emitted, (kind,))
+        name = self._kernel(emitted, (node.kind,))
         if exact is not None:
-            name = f"({name} if tf32_convolutions() else {self._kernel(exact, (kind,))})"
+            name = f"({name} if tf32_convolutions() else {self._kernel(exact, (node.kind,))})"
         self.lines += [f"# {origin}" for origin in node.origins if origin]
         self.lines.append(f"{name}({self._passed(emitted)})")
 

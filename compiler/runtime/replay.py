@@ -87,10 +87,9 @@ class Replay:
         self._lock = threading.Lock()
         self._recordings = 0
         self._stream = 0
-        self._places: list[int] | None = None  # where each operand was at the first call
+        self._places: list[int] | None = None  # of operands: at the first call, then as recorded
         self._bound: list[int] = []  # operands that are read where the caller has them
         self._moving: list[int] = []
-        self._pointers: list[int | None] = []
         self._operands: list[torch.Tensor] = []
         self._results: list[torch.Tensor] = []
         self._replay: Callable[[], None] | None = None
@@ -105,8 +104,8 @@ class Replay:
                 return self._run(args)
             if torch.cuda.is_current_stream_capturing():
                 return self._run(args)
-            if self._replay is None or not same_places(args, self._pointers, self._bound):
-                self._record(args)
+            if self._replay is None or not same_places(args, self._places, self._bound):
+                self._record(args, self._places)
                 if self._instead is not None:
                     return self._instead(args)
             if stream_of(self._device) != self._stream:
@@ -118,11 +117,10 @@ class Replay:
             self._replay()
             return [_copy(result) for result in self._results]
 
-    def _record(self, args: list) -> None:
+    def _record(self, args: list, places: list[int]) -> None:
         """A recording that fits these arguments; or something instead of it."""
         self._recordings += 1
-        before = self._places or []
-        moved = [k for k, x in enumerate(args) if x.data_ptr() != before[k]]
+        moved = [k for k, x in enumerate(args) if x.data_ptr() != places[k]]
         moving = sorted({*self._moving, *(k for k in moved if k not in self._fixed)})
         much = sum(_bytes(args[k]) for k in moving) > MOST_BYTES
         if much or self._recordings > MOST_RECORDINGS:
@@ -133,7 +131,6 @@ class Replay:
         self._moving = moving
         self._bound = [k for k in range(len(args)) if k not in moving]
         self._places = [x.data_ptr() for x in args]
-        self._pointers = list(self._places)
         self._stream = stream_of(self._device)
         given = list(args)
         self._operands = [_copy(args[k]) for k in moving]
@@ -165,8 +162,8 @@ def _pool(device: int) -> Any:
     return _pools[key].pool()
 
 
-def _same_places(args: list, pointers: list[int | None], which: list[int]) -> bool:
-    return all(args[k].data_ptr() == pointers[k] for k in which)
+def _same_places(args: list, places: list[int], which: list[int]) -> bool:
+    return all(args[k].data_ptr() == places[k] for k in which)
 
 
 # Whether those of the arguments that `which` names lie where they did.

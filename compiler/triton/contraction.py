@@ -19,6 +19,7 @@ from .kernel import Argument, Config, Kernel
 ENOUGH_PROGRAMS = 256  # on a GPU of some 130 multiprocessors
 MOST_PARTS = 4
 MOST_PARTS_OF_WINDOWS = 9
+LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def tile_of(kind: str, rows: int, columns: int, window: int) -> Tile:
 def parts_of(kind: str, rows: int, columns: int, length: int, window: int) -> int:
     """Into how many sums to cut a sum of `length` terms (a window's taps counted as one)."""
     tile = tile_of(kind, rows, columns, window)
-    steps = _up(length, tile.depth) * window**2
+    steps = up(length, tile.depth) * window**2
     enough = ENOUGH_PROGRAMS
     if window > 1:  # four warps to a program, not two
         most, enough = MOST_PARTS_OF_WINDOWS, ENOUGH_PROGRAMS // 2
@@ -65,10 +66,10 @@ def parts_of(kind: str, rows: int, columns: int, length: int, window: int) -> in
 
 
 def _programs(tile: Tile, rows: int, columns: int) -> int:
-    return _up(rows, tile.rows) * _up(columns, tile.columns)
+    return up(rows, tile.rows) * up(columns, tile.columns)
 
 
-def _up(n: int, size: int) -> int:
+def up(n: int, size: int) -> int:
     """The quotient, rounded up."""
     return (n + size - 1) // size
 
@@ -99,7 +100,7 @@ def _pixels(node: Contraction, unaligned: frozenset[str], tf32: bool) -> Emitted
         "term_step": term_step,
         "out_image_step": rows * area,
         "part_step": rows * pixels,
-        "steps": _up(_up(channels, tile.depth) * window**2, node.parts),
+        "steps": up(up(channels, tile.depth) * window**2, node.parts),
     }
     vector = 4 if window == 1 and area % 4 == 0 and sizes["image_step"] % 4 == 0 else 1
     row, term = (_times(name, sizes) for name in ("row_step", "term_step"))
@@ -174,7 +175,7 @@ def _weights(node: Contraction, unaligned: frozenset[str], tf32: bool) -> Emitte
         "right_image_step": int(right.stride[0]),
         "right_step": int(right.stride[1]),
         "part_step": rows * columns,
-        "steps": _up(_up(count * area, tile.depth), node.parts),
+        "steps": up(up(count * area, tile.depth), node.parts),
     }
     steps = (area, sizes["left_image_step"], sizes["right_image_step"])
     vector = 4 if all(step % 4 == 0 for step in steps) else 1

@@ -17,11 +17,11 @@ from sympy import Expr, Integer
 from ..ir import index as ix
 from ..ir.nodes import Buffer, Convolution
 from ..ir.values import Value, Values
+from .contraction import LARGEST, up
 from .emit import HEADER, Emitted
 from .kernel import Argument, Config, Kernel
 from .scalar import TYPE_NAMES, constant, operation
 
-LARGEST = (1 << 31) - 1  # addresses are 32 bits wide
 # What may stand between a load and the product, or between the product and the store.
 SCALARS = frozenset(
     "add sub mul neg abs maximum minimum where cast sqrt rsqrt div to_tf32 "
@@ -89,13 +89,9 @@ def image_load(position: Expr, size: Sequence[Expr]) -> ImageLoad | None:
 def tile_of(pixels: int, rows: int, window: int) -> Tile:
     """The tile for so many outputs."""
     for enough, tile in WINDOW if window > 1 else ONE:
-        if _up(pixels, tile.pixels) * _up(rows, tile.rows) >= enough:
+        if up(pixels, tile.pixels) * up(rows, tile.rows) >= enough:
             return tile
     raise AssertionError("the last tile is for all")
-
-
-def _up(n: int, size: int) -> int:
-    return (n + size - 1) // size
 
 
 def emit_convolution(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -187,27 +188,26 @@ def _has_self(info: FunctionInfo) -> bool:
     return info.cls is not None and "staticmethod" not in names
 
 
-def _documented(info: FunctionInfo) -> Env:
+def _docstrings(info: FunctionInfo, *of_class: str) -> Iterator[str | None]:
+    """Yield the function's docstring, and for methods of these names their class's."""
     if isinstance(info.node, ast.Lambda):
-        return {}
-    text = ast.get_docstring(info.node, clean=False)
-    found = annotations.docstring_facts(text)
-    if info.cls is not None and info.name in ("forward", "__call__", "__init__"):
-        for name, fact in annotations.docstring_facts(
-            ast.get_docstring(info.cls.node, clean=False)
-        ).items():
+        return
+    yield ast.get_docstring(info.node, clean=False)
+    if info.cls is not None and info.name in of_class:
+        yield ast.get_docstring(info.cls.node, clean=False)
+
+
+def _documented(info: FunctionInfo) -> Env:
+    found: Env = {}
+    for text in _docstrings(info, "forward", "__call__", "__init__"):
+        for name, fact in annotations.docstring_facts(text).items():
             found.setdefault(name, fact)
     return found
 
 
 def _documented_masks(info: FunctionInfo) -> frozenset[str]:
-    if isinstance(info.node, ast.Lambda):
-        return frozenset()
-    found = annotations.documented_masks(ast.get_docstring(info.node, clean=False))
-    if info.cls is not None and info.name in ("forward", "__call__"):
-        text = ast.get_docstring(info.cls.node, clean=False)
-        found |= annotations.documented_masks(text)
-    return found
+    texts = _docstrings(info, "forward", "__call__")
+    return frozenset().union(*map(annotations.documented_masks, texts))
 
 
 def _as_mask(fact: Fact) -> Fact:
